@@ -55,7 +55,7 @@ def _bound(given: dict[str, Any]) -> object:
 def _formed(given: dict[str, Any]) -> object:
     with (
         mock.patch("spec.language.evaluation.compiled.values.FEWEST", 1 << 60),
-        mock.patch("spec.language.evaluation.walk.FEWEST", 1 << 60),
+        mock.patch("spec.language.evaluation.running_error.FEWEST", 1 << 60),
     ):
         return _bound(given)
 

@@ -62,7 +62,7 @@ def evaluate(formula: str | Formula, inputs: Inputs, conventions: Options = None
     from spec.language.evaluation import evaluate as core
 
     found = _formula(formula)
-    return core.evaluate(found, _asked(found, inputs, conventions), conventions)
+    return core.evaluate(found, _check_inputs(found, inputs, conventions), conventions)
 
 
 def enclose(
@@ -76,7 +76,7 @@ def enclose(
     from spec.language.evaluation import evaluate as core
 
     found = _formula(formula)
-    return core.enclose(found, _asked(found, inputs, conventions), conventions, bits)
+    return core.enclose(found, _check_inputs(found, inputs, conventions), conventions, bits)
 
 
 def bound(
@@ -91,7 +91,7 @@ def bound(
     from spec.language.evaluation import evaluate as core
 
     found = _formula(formula)
-    return core.bound(found, _asked(found, inputs, conventions), conventions, dtype)
+    return core.bound(found, _check_inputs(found, inputs, conventions), conventions, dtype)
 
 
 def expected_error(
@@ -112,7 +112,7 @@ def expected_error(
 
     found = _formula(formula)
     return expected.expected_error(
-        found, _asked(found, inputs, conventions), conventions, dtype, samples, seed
+        found, _check_inputs(found, inputs, conventions), conventions, dtype, samples, seed
     )
 
 
@@ -134,9 +134,9 @@ def expected_gradient_error(
     from spec.language.evaluation import expected
 
     found = _formula(formula)
-    given = _asked(found, inputs, conventions)
+    given = _check_inputs(found, inputs, conventions)
     return expected.expected_gradient_error(
-        found, given, _seeded(found, seeds), None, conventions, dtype, samples, seed
+        found, given, _name_seeds(found, seeds), None, conventions, dtype, samples, seed
     )
 
 
@@ -157,8 +157,8 @@ def vjp(
     from spec.language.differentiation import gradients
 
     asked = _formula(formula)
-    given = _asked(asked, inputs, conventions)
-    found = gradients.pull_back(asked, given, _seeded(asked, seeds), conventions=conventions)
+    given = _check_inputs(asked, inputs, conventions)
+    found = gradients.pull_back(asked, given, _name_seeds(asked, seeds), conventions=conventions)
     return {name: value for name, (value, _) in found.items()}
 
 
@@ -180,16 +180,16 @@ def prove(formula: str | Formula, theorem: str) -> Checked:
     return check(found.theorems[theorem], found)
 
 
-def _asked(formula: Formula, inputs: Inputs, conventions: Options) -> dict[str, Any]:
-    from spec.language.evaluation.asked import asked
+def _check_inputs(formula: Formula, inputs: Inputs, conventions: Options) -> dict[str, Any]:
+    from spec.language.evaluation.evaluate import check_inputs
 
-    return asked(formula, inputs, conventions)
+    return check_inputs(formula, inputs, conventions)
 
 
-def _seeded(formula: Formula, seeds: Mapping[str, Any]) -> dict[str, Any]:
-    from spec.language.evaluation.asked import seeded
+def _name_seeds(formula: Formula, seeds: Mapping[str, Any]) -> dict[str, Any]:
+    from spec.language.evaluation.evaluate import name_seeds
 
-    return seeded(formula, seeds)
+    return name_seeds(formula, seeds)
 
 
 def _formula(formula: str | Formula) -> Formula:

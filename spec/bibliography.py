@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from spec.language.formula import Reference, Source
 
 DECKS = (
@@ -236,8 +238,12 @@ BIBLIOGRAPHY = {reference.key: reference for reference in (*DECKS, *PAPERS)}
 
 
 def deck(number: int, detail: str) -> Source:
-    """A slide of lecture deck S0 … S4."""
-    return Source(BIBLIOGRAPHY[f"S{number}"], detail)
+    """A slide of lecture deck S0 … S4.
+
+    Raises:
+        ValueError: no deck has this number.
+    """
+    return _cited(f"S{number}", detail, DECKS)
 
 
 def paper(key: str, detail: str = "") -> Source:
@@ -246,8 +252,16 @@ def paper(key: str, detail: str = "") -> Source:
     Raises:
         ValueError: a key that the bibliography does not have.
     """
+    return _cited(key, detail, PAPERS)
+
+
+def _cited(key: str, detail: str, among: tuple[Reference, ...]) -> Source:
     if key not in BIBLIOGRAPHY:
-        raise ValueError(f"the bibliography has no {key!r}; it has: {', '.join(BIBLIOGRAPHY)}")
+        close = get_close_matches(key, BIBLIOGRAPHY, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"it has: {', '.join(one.key for one in among)}"
+        raise ValueError(
+            f"spec/bibliography.py has no {key!r}; {hint} A new source is added there; one of your own is publication(…)"
+        )
     return Source(BIBLIOGRAPHY[key], detail)
 
 

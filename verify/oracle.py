@@ -27,7 +27,7 @@ from spec.language.evaluation.dimensions import symbols_in
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.expected import expected
 from spec.language.evaluation.precision import Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk
@@ -180,7 +180,7 @@ class Oracle:
         else:
             model = arithmetic.precision
             formats = (None, None) if model is None else (model.operations, model.storage)
-            done = run(statement, Walk(formats[0]), bindings, formats[1], every=False)
+            done = run(statement, RunningError(formats[0]), bindings, formats[1], every=False)
             with np.errstate(all="ignore"):  # what does not fit into float64 is infinite, that is unjudged
                 for number in (done.tensors[t.name] for t in statement.outputs):
                     value = number.floats()

@@ -10,7 +10,7 @@ from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
-from spec.language.arrays import Comprehension, Tensor, each, part
+from spec.language.arrays import Comprehension, Tensor, part
 from spec.language.evaluation.dimensions import solved
 from spec.language.exact import exact
 from spec.language.expr import Arithmetic, Node, as_index, lift
@@ -207,17 +207,3 @@ def unify(callee: Stated, arguments: tuple[Basic, ...]) -> dict[Basic, Basic]:
                     f"but an argument of shape ({shapes_said[1]}) was given"
                 ) from None
     return changes
-
-
-__all__ = [
-    "ABSENT",
-    "Applied",
-    "AppliedPullback",
-    "Call",
-    "Comprehension",
-    "Pullback",
-    "argument",
-    "each",
-    "shape_of",
-    "unify",
-]

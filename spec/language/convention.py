@@ -1,9 +1,10 @@
-"""A point where the world legitimately differs, and what of it is ours."""
+"""What a statement says besides its lines: conventions, sources, pitfalls, worked examples."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -28,4 +29,74 @@ INTERMEDIATES = Convention(
     "accumulate",
 )
 
-__all__ = ["INTERMEDIATES", "Convention"]
+
+@dataclass(frozen=True)
+class Reference:
+    """A work that statements are taken from; ``key`` names it in the bibliography.
+
+    Attributes:
+        link: a DOI (``10.…``), an arXiv number (``arXiv:1706.03762``) or an address; empty for a lecture deck.
+        about: what it is, where title and authors do not tell.
+    """
+
+    key: str
+    authors: str
+    title: str
+    year: int = 0
+    link: str = ""
+    about: str = ""
+
+    @property
+    def short(self) -> str:
+        """How a text cites it: "Vaswani et al. 2017"."""
+        return f"{self.authors} {self.year}" if self.year else self.key
+
+
+@dataclass(frozen=True)
+class Source:
+    """The place in a work where a formula comes from."""
+
+    reference: Reference
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reference.short}, {self.detail}" if self.detail else self.reference.short
+
+
+@dataclass(frozen=True)
+class Pitfall:
+    """What implementations get wrong, and what shows it: a convention or theorem of the formula, or a wrong variant by name."""
+
+    text: str
+    convention: str = ""
+    theorem: str = ""
+    mutant: str = ""
+
+
+def pitfall(text: str, *, convention: str = "", theorem: str = "", mutant: str = "") -> Pitfall:
+    """What implementations get wrong, and what shows it.
+
+    Raises:
+        ValueError: nothing that shows it.
+    """
+    if not (convention or theorem or mutant):
+        raise ValueError(
+            f"a pitfall names the convention, theorem or mutant that shows it: {text!r} does not"
+        )
+    return Pitfall(text, convention, theorem, mutant)
+
+
+@dataclass(frozen=True)
+class Worked:
+    """Numbers worked out: inputs, the outputs they give, and to how many decimals; ``source`` is where they are printed.
+
+    ``output`` names the output, or any line, that the numbers are of; the first output where it is not said.
+    """
+
+    title: str
+    inputs: Mapping[str, Any]
+    expected: Any
+    decimals: int
+    source: Source | None = None
+    output: str = ""
+    conventions: Mapping[str, str] = field(default_factory=dict)

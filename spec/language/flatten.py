@@ -14,7 +14,7 @@ from sympy.core.basic import Basic
 from spec.language.arrays import Comprehension, Tensor, each
 from spec.language.binders import Bound
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
-from spec.language.evaluation.families import Families
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.expr import TRUE, Both, Case, Choice, Either, Literal, Node, Not, Ref
 from spec.language.known import known
 from spec.language.lines import Definition, LineChoice, Span, read_for
@@ -45,9 +45,9 @@ class Flat:
         return arrange(self.lines)
 
     @cached_property
-    def families(self) -> Families:
+    def softmax_groups(self) -> SoftmaxGroups:
         """The exponentials that are divided by their own sum."""
-        return Families.of_lines(self.lines)
+        return SoftmaxGroups.of_lines(self.lines)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -191,15 +191,7 @@ class _Flattener:
         whole = {
             str(i) for i, value in zip(callee.inputs, arguments, strict=True) if isinstance(value, Tensor)
         }
-        new: dict[str, Tensor] = {}
-        for line in flat.lines:
-            if line.name not in new:
-                shape = tuple(substitute(size, changes) for size in line.left.tensor.shape)
-                old = line.left.tensor
-                new[line.name] = Tensor(self.unique(line.name), (*lead_sizes, *shape), old.domain, "internal")
-                self.origin[new[line.name].name] = flat.origin[line.name]
-                if line.name in flat.stored:
-                    self.stored.add(new[line.name].name)
+        new = self.renamed(flat, changes, lead_sizes)
 
         def rebind(part: Basic) -> Basic | None:
             if not isinstance(part, Ref):
@@ -226,6 +218,21 @@ class _Flattener:
                 Definition(left, chosen(right, self.conventions), (*ranges_lead, *ranges), line.accumulate)
             )
         return {output.name: new[output.name] for output in flat.outputs}
+
+    def renamed(
+        self, flat: Flat, changes: Mapping[Any, Basic], lead_sizes: tuple[sympy.Expr, ...]
+    ) -> dict[str, Tensor]:
+        """The tensors of a callee's lines under names that are free here, the leading axes added."""
+        new: dict[str, Tensor] = {}
+        for line in flat.lines:
+            if line.name not in new:
+                old = line.left.tensor
+                shape = tuple(substitute(size, changes) for size in old.shape)
+                new[line.name] = Tensor(self.unique(line.name), (*lead_sizes, *shape), old.domain, "internal")
+                self.origin[new[line.name].name] = flat.origin[line.name]
+                if line.name in flat.stored:
+                    self.stored.add(new[line.name].name)
+        return new
 
     def bind(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -13,7 +13,7 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
-from spec.language.convention import INTERMEDIATES, Convention
+from spec.language.convention import INTERMEDIATES, Convention, Pitfall, Reference, Source, Worked, pitfall
 from spec.language.expr import Node, Ref, lift
 from spec.language.flatten import Flat, flatten
 from spec.language.known import add, known
@@ -21,10 +21,10 @@ from spec.language.law import Law
 from spec.language.lines import Definition, LineChoice, define
 from spec.language.theorem import Claim, Theorem, settled
 from spec.language.trees import walk
-from spec.language.wellformed.claimed import check_abbreviation
 from spec.language.wellformed.formulas import check_formula
 from spec.language.wellformed.later import Waiting, examination
 from spec.language.wellformed.letters import IllFormed
+from spec.language.wellformed.theorems import check_abbreviation
 
 
 def data(name: str, *shape: Any, domain: str = "real", below: Any = 0, meaning: str = "") -> Tensor:
@@ -63,78 +63,6 @@ def parameters(formula: Formula) -> Node:
         reduce(operator.mul, map(lift, part.shape)) for part in formula.tensors if part.role == "parameter"
     )
     return reduce(operator.add, counts)
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A work that statements are taken from; ``key`` names it in the bibliography.
-
-    Attributes:
-        link: a DOI (``10.…``), an arXiv number (``arXiv:1706.03762``) or an address; empty for a lecture deck.
-        about: what it is, where title and authors do not tell.
-    """
-
-    key: str
-    authors: str
-    title: str
-    year: int = 0
-    link: str = ""
-    about: str = ""
-
-    @property
-    def short(self) -> str:
-        """How a text cites it: "Vaswani et al. 2017"."""
-        return f"{self.authors} {self.year}" if self.year else self.key
-
-
-@dataclass(frozen=True)
-class Source:
-    """The place in a work where a formula comes from."""
-
-    reference: Reference
-    detail: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.reference.short}, {self.detail}" if self.detail else self.reference.short
-
-
-@dataclass(frozen=True)
-class Pitfall:
-    """What implementations get wrong, and what shows it: a convention or theorem of the formula, or a wrong variant by name."""
-
-    text: str
-    convention: str = ""
-    theorem: str = ""
-    mutant: str = ""
-
-
-def pitfall(text: str, *, convention: str = "", theorem: str = "", mutant: str = "") -> Pitfall:
-    """What implementations get wrong, and what shows it.
-
-    Raises:
-        ValueError: nothing that shows it.
-    """
-    if not (convention or theorem or mutant):
-        raise ValueError(
-            f"a pitfall names the convention, theorem or mutant that shows it: {text!r} does not"
-        )
-    return Pitfall(text, convention, theorem, mutant)
-
-
-@dataclass(frozen=True)
-class Worked:
-    """Numbers worked out: inputs, the outputs they give, and to how many decimals; ``source`` is where they are printed.
-
-    ``output`` names the output, or any line, that the numbers are of; the first output where it is not said.
-    """
-
-    title: str
-    inputs: Mapping[str, Any]
-    expected: Any
-    decimals: int
-    source: Source | None = None
-    output: str = ""
-    conventions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,6 +248,12 @@ class Formula:
         for item in listed["given"]:
             if not isinstance(item, Tensor):
                 raise IllFormed(f"{where}: given are tensors, as given('u', n) makes them; {item!r} is none")
+        offered = {field.name for field in fields(Theorem)}
+        for said in stated:
+            if said not in offered:
+                raise IllFormed(
+                    f"{where}: a theorem has no {said}; it may have: {', '.join(sorted(offered))}"
+                )
         sizes = {size: sympy.sympify(value) for size, value in (sizes or {}).items()}
         for number, c in enumerate(claims, 1):
             if not isinstance(c, Claim):
@@ -335,3 +269,9 @@ class Formula:
         self.waiting.examine(examination(self, theorem))
         self._theorems[theorem.name] = theorem
         return theorem
+
+
+__all__ = [
+    "Formula", "Pitfall", "Reference", "Source", "Worked", "constant", "data", "number", "optional_mask", "parameter",
+    "parameters", "pitfall", "tensor",
+]  # fmt: skip

@@ -30,6 +30,3 @@ def longest(first: Any, last: Any, ends: Ends) -> sympy.Expr:
         low, high = ends[found]
         length = sympy.expand(length.subs(found, low if length.coeff(found).is_negative else high))
     return length
-
-
-__all__ = ["Ends", "ends_of", "longest"]

@@ -123,10 +123,8 @@ def _file(path: Path, shown: str) -> ModuleType:
         found.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        for formula_id in set(registered()) - before:
-            if f"spec.{formula_id}" not in sys.modules:  # so that the file, mended, can be read again
-                forget(formula_id)
-        raise Unreadable(f"{shown}{_line(error, path)}: {_said(error)}") from None
+        forget_refused(before)
+        raise Unreadable(describe_mistake(error, path, shown)) from None
     _MODULES[path] = module
     return module
 
@@ -148,6 +146,18 @@ def _module(name: str) -> ModuleType:
         raise Unreadable(f"{name}: {_said(error)}") from None
 
 
+def forget_refused(before: set[str]) -> None:
+    """Forget the formulas stated since whose module did not run to its end, so that the file, mended, can be read again."""
+    for formula_id in set(registered()) - before:
+        if f"spec.{formula_id}" not in sys.modules:
+            forget(formula_id)
+
+
+def describe_mistake(error: BaseException, path: Path, shown: str) -> str:
+    """What is wrong in a file of statements, in one line that names the file and the line."""
+    return f"{shown}{_line(error, path)}: {_said(error)}"
+
+
 def _line(error: BaseException, path: Path) -> str:
     """The line of the file at which it stopped."""
     if isinstance(error, SyntaxError):
@@ -165,6 +175,3 @@ def _said(error: BaseException) -> str:
     if isinstance(error, IllFormed):  # it names formula, line and symbol itself
         return said
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
-
-
-__all__ = ["Unreadable", "address_of", "formula_at", "is_address", "module_at"]

@@ -99,6 +99,3 @@ class Procedure:
             *(requirement.sentence for requirement in self.requirements),
         )
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-
-
-__all__ = ["ASSURANCE", "Procedure", "Requirement", "Solver"]

@@ -6,11 +6,23 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
 
 from spec.language.formula import Formula
-from spec.language.own import Unreadable, address_of, formula_at, is_address
+from spec.language.known import registered
+from spec.language.own import (
+    Unreadable,
+    address_of,
+    describe_mistake,
+    forget_refused,
+    formula_at,
+    is_address,
+)
 from spec.language.procedure import Procedure
 from spec.language.wellformed.later import later
+from spec.language.wellformed.letters import IllFormed
 
 SUBJECTS = (
     "similarity",
@@ -28,6 +40,8 @@ SUBJECTS = (
     "decoding",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""
+HOME = Path(__file__).parents[1]
+"""The folder of the subjects."""
 
 
 CLOSE = 12
@@ -80,11 +94,41 @@ def _find(formula_id: str) -> Formula:
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(known)}"
         raise UnknownFormula(f"no formula has the ID {formula_id!r}{hint}")
     with later():  # those of the formulas that it applies, until they are read
-        module = import_module(f"spec.{formula_id}")
+        module = _imported(formula_id)
     for value in vars(module).values():
         if isinstance(value, Formula) and value.id == formula_id:
             return value
     raise UnknownFormula(f"spec.{formula_id} states no formula with the ID {formula_id!r}")
+
+
+def _imported(statement_id: str) -> ModuleType:
+    """The module of one of our statements.
+
+    Raises:
+        IllFormed: a mistake in it, or in one that it imports; one line that names file and line.
+    """
+    before = set(registered())
+    try:
+        return import_module(f"spec.{statement_id}")
+    except ModuleNotFoundError:  # what we need is not installed
+        raise
+    except Exception as error:
+        forget_refused(before)
+        path = _at_fault(error)
+        if path is None:
+            raise
+        shown = f"spec/{path.relative_to(HOME).as_posix()}"
+        raise IllFormed(describe_mistake(error, path, shown)) from error
+
+
+def _at_fault(error: Exception) -> Path | None:
+    """The innermost file of statements in which something went wrong; None if it was none of these."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return Path(error.filename) if Path(error.filename).is_relative_to(HOME) else None
+    files = [Path(frame.filename) for frame in extract_tb(error.__traceback__)]
+    ours = [file for file in files if file.is_relative_to(HOME)]
+    stated = [file for file in ours if file.relative_to(HOME).parts[0] in SUBJECTS]
+    return stated[-1] if stated else None
 
 
 def formulas() -> Mapping[str, Formula]:
@@ -116,7 +160,7 @@ def procedures() -> Mapping[str, Procedure]:
     return {
         procedure_id: next(
             value
-            for value in vars(import_module(f"spec.{procedure_id}")).values()
+            for value in vars(_imported(procedure_id)).values()
             if isinstance(value, Procedure) and value.id == procedure_id
         )
         for procedure_id in procedure_ids()

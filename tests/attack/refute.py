@@ -21,18 +21,18 @@ from spec.language.arrays import WHOLE, Tensor
 from spec.language.binders import Expectation
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings
-from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.truth import Undecided
 from spec.language.expr import TRUE, Literal, Node, Power, Ref, case, lift
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
-from spec.language.proving.evaluating.applying import BallApplications
+from spec.language.proving.evaluating.points import BallApplications
 from spec.language.proving.proof import conventions_of
 from spec.language.symbols import Letter
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols, substitute, transform, walk
 from tests.attack.board import FalseClaim
 from tests.attack.points import Point, points
+from tests.spec.language.evaluation.interpreter import Interpreter
 
 BITS = 256
 ENOUGH = 5
@@ -219,7 +219,7 @@ class _Judge:
         arrays = dict(point.arrays)
         trees = tuple(self._without_expectations(tree, extents, point, arrays) for tree in trees)
         bindings = self._bindings(point, arrays)
-        evaluator = Evaluator(BallArithmetic(), bindings, on_call=BallApplications(self.conventions))
+        evaluator = Interpreter(BallArithmetic(), bindings, on_call=BallApplications(self.conventions))
         found = []
         spans = [(s, sympy.S.Zero, sympy.Integer(v - 1)) for s, v in {_ALONE: 1, **extents}.items()]
         with np.errstate(all="ignore"), evaluator.within(spans, None):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ import spec
 from spec.language import known
 from spec.language.own import address_of
 from spec.language.registry import UnknownFormula
+from verify.command.cli import main
 from verify.subject.loading import callable_at
 
 HEAD = """
@@ -135,3 +139,86 @@ def test_what_is_wrong_with_a_file_is_said_in_one_line(
         spec.find(address)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+MISTAKES = {
+    "an unknown source": ("sources=(paper('nobody2020'),),", "", "has no 'nobody2020'"),
+    "an unknown deck": ("sources=(deck(9, 'slide 1'),),", "", "has no 'S9'"),
+    "a source that is none": ("sources=('Vaswani',),", "", "'Vaswani' among its sources is no source"),
+    "one source": ("sources=paper('vaswani2017'),", "", "its sources are a tuple"),
+    "a pitfall that is none": ("pitfalls=('beware',),", "", "'beware' among its pitfalls is no pitfall"),
+    "a wrong shape": (
+        "",
+        "gate.theorem('t', 'T', claim(gate(given('u'))[i], '=', 0).because('w'), given=given('u'))",
+        "mine.gate, t, claim 1: mine.gate: x has shape (d), but an argument of shape () was given",
+    ),
+    "too many indices": (
+        "",
+        "gate.theorem('t', 'T', claim(x[i, j], '=', gate(x)[i]).because('w'))",
+        "x has shape (d), but 2 indices were given",
+    ),
+    "a letter that nothing reads": (
+        "",
+        "gate.theorem('t', 'T', claim(gate(x)[i], '=', gate(x)[i]).because('w'), given=given('a', d))",
+        "mine.gate, t: a is given, but no claim or assumption reads it",
+    ),
+    "no such keyword": (
+        "",
+        "gate.theorem('t', 'T', claim(gate(x)[i], '=', gate(x)[i]).because('w'), hints=3)",
+        "mine.gate, t: a theorem has no hints",
+    ),
+    "a name that is no formula": (
+        "",
+        "gate.theorem('t', 'T', claim(gate(x)[i], '=', gate(x)[i]).keeping('foo').because('w'))",
+        "keeping takes formulas; 'foo' is none",
+    ),
+}
+
+
+@pytest.mark.parametrize(("declared", "claimed", "said"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_in_a_statement_is_told_with_its_place(
+    here: Path, declared: str, claimed: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The author is told in one line which file and line, and what is wrong there; the command calls it unusable input."""
+    stated = f"gate = Formula('mine.gate', 'A gate', (x,), (define(y[i], x[i] * x[i]),), (y,), {declared})"
+    (here / "wrong.py").write_text(f"{HEAD}{stated}\n{claimed}\n")
+    with pytest.raises(UnknownFormula) as refused:
+        spec.find("wrong.py:gate")
+    assert said in str(refused.value)
+    assert str(refused.value).startswith(f"wrong.py, line {8 if declared else 9}: ")
+    assert main(["show", "wrong.py:gate"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("attnspec: wrong.py, line ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('paper("zhang2019"', 'paper("zhang2029"', "has no 'zhang2029'; did you mean 'zhang2019'?"),
+        ("given=c,", "given=(c, given('u', d)),", "rms_norm, scale: u is given, but no claim or assumption reads it"),
+        ("gamma, c**2 * eps", "c, c**2 * eps", "gamma has shape (d), but an argument of shape () was given"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_statement_of_ours_is_no_fault_of_the_machine(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    """Who adds a formula to the package is told in one line, too."""
+    root = Path(spec.__file__).parents[1]
+    for layer in ("spec", "verify", "impl"):
+        shutil.copytree(root / layer, tmp_path / layer, ignore=shutil.ignore_patterns("__pycache__"))
+    wrong = tmp_path / "spec" / "normalization" / "rms_norm.py"
+    text = wrong.read_text(encoding="utf-8")
+    assert old in text
+    wrong.write_text(text.replace(old, new), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "verify", "show", "normalization.rms_norm"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert said in line
+    assert "fault of attnspec" not in line

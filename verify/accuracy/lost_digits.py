@@ -21,7 +21,7 @@ from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import Flat
 from verify.inputs.examples import rounded
 from verify.oracle import examples_at_once
@@ -103,7 +103,7 @@ def placed(
 
     ``spreads`` tells what error is expected: outputs of different scales count alike.
     """
-    exact = run(flat, Walk(), bind(flat, inputs), every=False).tensors
+    exact = run(flat, RunningError(), bind(flat, inputs), every=False).tensors
     weights = {name: 1 / math.sqrt(float(np.mean(spread**2))) for name, spread in spreads.items()}
 
     def length(parts: Mapping[str, Reals]) -> float:
@@ -171,7 +171,7 @@ def held(
                     scale[row] = 0
             return Num(values, None, scale)
 
-        done = run(batched(flat), Walk(), bind_all(flat, every), finish=finish, every=False).tensors
+        done = run(batched(flat), RunningError(), bind_all(flat, every), finish=finish, every=False).tensors
         for row, _ in rows:
             yield {output.name: done[output.name].floats()[row] for output in flat.outputs}
 

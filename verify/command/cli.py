@@ -116,6 +116,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("ATTNSPEC_TRACEBACK"):
             raise
+        letters = sys.modules.get("spec.language.wellformed.letters")
+        if letters is not None and isinstance(
+            error, letters.IllFormed
+        ):  # a mistake in a statement, told in a line
+            print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
+            return UNUSABLE
         if isinstance(error, OSError) and error.errno in FULL:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             print(f"attnspec: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201

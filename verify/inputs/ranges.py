@@ -18,7 +18,7 @@ import numpy as np
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.formula import Formula
 from verify.faults import Unusable
 from verify.inputs.examples import Example, members, rounded
@@ -77,7 +77,9 @@ class Ranges:
             return float(np.max(_offsets(np.asarray(inputs[offset[1]])), initial=0.0))
         flat, precision = self.formula.flat(dict(self.conventions)), Precision.of("float64")
         with np.errstate(all="ignore"):
-            found = run(flat, Walk(precision.operations), bind(flat, inputs), precision.storage).tensors[name]
+            found = run(
+                flat, RunningError(precision.operations), bind(flat, inputs), precision.storage
+            ).tensors[name]
             return float(np.max(np.nan_to_num(np.abs(found.floats()), nan=np.inf), initial=0.0))
 
     def holds(self, inputs: Mapping[str, Any]) -> bool:

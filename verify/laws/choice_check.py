@@ -12,8 +12,8 @@ import torch
 
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import Size, whole
-from spec.language.evaluation.evaluate import Evaluator
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.evaluator import Evaluator
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Node
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
@@ -57,30 +57,25 @@ class Member:
         bindings = bind(judge.flat, inputs)
         for item, value in zip(self.law.returns, results, strict=True):
             bindings.tensor(judge.formula.id, item, value)
-        self.evaluator = Evaluator(Walk(), bindings)
+        self.evaluator = Evaluator(RunningError(), bindings)
         self.extents = [
             whole(size, bindings.sizes) for size in self.law.probability.shape[len(self.law.over) :]
         ]
 
     def broken(self, condition: Node, over: Sequence[tuple[Size, Any]]) -> tuple[int, dict[str, int] | None]:
         """At how many indices a condition was asked for, and the first at which it fails."""
-        evaluator = self.evaluator
-        with evaluator.within([(symbol, 0, size - 1) for symbol, size in over], None):
-            extent = tuple(len(evaluator.ranges[symbol]) for symbol, _ in over)
-            holds = np.broadcast_to(evaluator.condition(condition), extent)
+        spans = tuple((symbol, 0, size - 1) for symbol, size in over)
+        holds = self.evaluator.condition(condition, spans)
         if holds.all():
             return holds.size, None
-        place = np.unravel_index(int(np.argmin(holds)), extent)
+        place = np.unravel_index(int(np.argmin(holds)), holds.shape)
         return holds.size, {str(symbol): int(at) for (symbol, _), at in zip(over, place, strict=True)}
 
     def outcome(self) -> Ints:
         """The outcome at every position, by its number among all combinations of its components; −1 for what is none."""
-        evaluator = self.evaluator
         (symbol, size) = self.law.over[-1]
-        with evaluator.within([(symbol, 0, size - 1)], None):
-            extent = (len(evaluator.ranges[symbol]),)
-            parts = [np.broadcast_to(evaluator.index(part), extent) for part in self.law.outcome]
-        return numbered(parts, self.extents)
+        spans = ((symbol, 0, size - 1),)
+        return numbered([self.evaluator.index(part, spans) for part in self.law.outcome], self.extents)
 
 
 class Drawing:

@@ -18,8 +18,9 @@ from spec.language.arrays import Tensor
 from spec.language.binders import Bound
 from spec.language.evaluation.binding import Bindings, bind
 from spec.language.evaluation.dimensions import Size, is_size
-from spec.language.evaluation.evaluate import Evaluator, evaluate, run
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.evaluate import evaluate, run
+from spec.language.evaluation.evaluator import Evaluator
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Node
 from spec.language.formula import Formula
 from spec.language.trees import refs, walk
@@ -137,27 +138,22 @@ class Pointwise:
             else:
                 value = np.asarray(given[name]).reshape(-1) if name in given else np.asarray(row[name])
                 (bindings.booleans if item.domain == "boolean" else bindings.integers)[name] = value
-        self.total = total
-        self.evaluator = Evaluator(Walk(), bindings)
-
-    def _scope(self) -> Any:
-        return self.evaluator.within([(self.symbol, 0, self.total - 1)], None)
+        self.spans = ((self.symbol, 0, size - 1),)
+        self.evaluator = Evaluator(RunningError(), bindings)
 
     def holds(self, condition: Node) -> Bools:
         """Where a condition holds."""
         require_pointwise(condition, self.symbol)
-        with self._scope():
-            return np.broadcast_to(self.evaluator.condition(condition), (self.total,))
+        return self.evaluator.condition(condition, self.spans)
 
     def whole(self, node: Node) -> Ints:
         """A component of the outcome, as integers."""
         require_pointwise(node, self.symbol)
-        with self._scope():
-            integral = isinstance(node, Tensor) or (getattr(node, "tensor", None) is not None)
-            values = (
-                self.evaluator.index(node) if integral else self.evaluator.floats(self.evaluator.value(node))
-            )
-            return np.broadcast_to(np.asarray(values).astype(np.int64), (self.total,))
+        if isinstance(node, Tensor) or (getattr(node, "tensor", None) is not None):
+            return self.evaluator.index(node, self.spans)
+        over = self.evaluator.values([node], self.spans)
+        assert over is not None
+        return np.broadcast_to(over.values[0].floats().astype(np.int64), over.extent)
 
 
 def require_pointwise(node: Node, symbol: Size) -> None:
@@ -204,7 +200,7 @@ def together(
         shape = next(np.shape(rows[0][t.name]) for t in formula.tensors if t.shape == (length,))
         return np.zeros((len(rows), *shape), bool)
     name = law.together.joins.name
-    found: Bools = np.stack([run(flat, Walk(), bind(flat, row)).booleans[name] for row in rows])
+    found: Bools = np.stack([run(flat, RunningError(), bind(flat, row)).booleans[name] for row in rows])
     if found[:, 0].any():
         raise ValueError(f"{formula.id}: {name} holds at the first position, which has none before it")
     return found

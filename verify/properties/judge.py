@@ -15,7 +15,7 @@ import numpy.typing as npt
 from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Undefined
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
@@ -118,7 +118,7 @@ class Judge:
         for group in (part for same in groups.values() for part in self._parts(same, missing)):
             done = run(
                 batched(self.flat),
-                Walk(precision.operations),
+                RunningError(precision.operations),
                 bind_all(self.flat, [missing[key] for key in group]),
                 precision.storage,
             )

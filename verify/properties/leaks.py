@@ -13,7 +13,7 @@ import numpy as np
 from spec.language.arrays import Tensor
 from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.evaluate import evaluate, run
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.formula import Formula
 from verify.inputs.examples import Example
 from verify.oracle import PLAIN, content, examples_at_once
@@ -138,7 +138,7 @@ def _unchanged(judge: Judge, example: Example, every: Sequence[Mapping[str, Any]
     for first in range(0, len(every), many):
         part = [example.inputs, *every[first : first + many]]
         statement = batched(judge.flat)
-        done = run(statement, Walk(), bind_all(judge.flat, part))
+        done = run(statement, RunningError(), bind_all(judge.flat, part))
         outputs = [done.tensors[tensor.name].floats() for tensor in statement.outputs]
         found += [
             all(np.array_equal(value[0], value[at], equal_nan=True) for value in outputs)

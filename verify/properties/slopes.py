@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.differentiation.gradients import vjp
-from spec.language.differentiation.obstacles import obstacles
+from spec.language.differentiation.gradients import obstacles, vjp
 from spec.language.evaluation.binding import sizes_at
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.precision import Precision

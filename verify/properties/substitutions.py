@@ -15,11 +15,10 @@ import numpy as np
 import torch
 
 from spec.language.calls import Call, Pullback
-from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.numbers import Num
 from spec.language.formula import Formula
 from spec.language.known import known
-from spec.language.proving.evaluating.applying import plain_reader, sizes_in
+from spec.language.proving.evaluating.points import sizes_in
 from spec.language.symbols import unnamed
 from verify.faults import Fault
 from verify.inputs.examples import Example, rounded
@@ -71,6 +70,8 @@ class CallableApplications(OfExamples):
 
     ``given`` holds what each example gives for a tensor, by name.
     """
+
+    beside = (VERSION,)
 
     def __init__(
         self,
@@ -240,9 +241,7 @@ class CallableApplications(OfExamples):
             self.latest = key, passed, outputs
         return self.latest[1:]
 
-    def entries(
-        self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]
-    ) -> Any:
+    def joined(self, parts: list[Any], lead: tuple[int, ...], beside: bool) -> Num:
         """As numbers with bounds, of both versions; inside the arguments of another call those of the callable alone."""
         got, bound, said = (
             np.stack([np.asarray(p[k], dtype=np.float64) for p in parts]).reshape(
@@ -252,13 +251,10 @@ class CallableApplications(OfExamples):
         )
         lost = ~np.isfinite(bound) | ~np.isfinite(said)
         got, bound = np.where(lost & ~np.isfinite(got), 0.0, got), np.where(lost, 0.0, bound)
-        if VERSION in evaluator.ranges:
+        if beside:
             got = np.stack([got, np.where(lost, 0.0, said)])
             bound, lost = np.stack([bound, np.zeros_like(bound)]), np.stack([lost, lost])
-            index = (VERSION, *index)
-        number = Num(got, bound, lost=lost if lost.any() else None)
-        places = evaluator._places(index, got.shape) if index else plain_reader(evaluator)
-        return number.view(places)
+        return Num(got, bound, lost=lost if lost.any() else None)
 
 
 def _in_type(dtype: str, value: float) -> float:

@@ -17,12 +17,12 @@ import numpy as np
 
 from spec.language.abbreviations import meant
 from spec.language.arrays import Tensor
-from spec.language.evaluation.batching import EXAMPLE, of_examples
+from spec.language.evaluation.batching import EXAMPLE, EXAMPLES, of_examples
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, fraction_of, whole
-from spec.language.evaluation.interpreter import Evaluator
+from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.precision import FORMATS
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.theorem import Claim, Theorem
@@ -121,11 +121,12 @@ def _judged(
 def _judge_claim(
     judge: Judge, calls: CallableApplications, theorem: Theorem, claim: Claim, bindings: Bindings
 ) -> list[Outcome]:
-    evaluator = Evaluator(Walk(FORMATS["float64"]), bindings, None, calls)
-    if vacuous(claim, evaluator):
+    evaluator = Evaluator(RunningError(FORMATS["float64"]), bindings, calls)
+    both = None if vacuous(claim, evaluator) else sides(about_examples(claim, judge.formula), evaluator)
+    if both is None:
         calls.asked = True  # it would be, at other sizes
         return [Outcome() for _ in calls.examples]
-    left, right, where = sides(about_examples(claim, judge.formula), evaluator, len(calls.examples))
+    left, right, where = both
     with np.errstate(all="ignore"):
         gaps = left.floats() - right.floats()
         tolerance = left.bounds() + right.bounds()
@@ -195,17 +196,21 @@ def vacuous(claim: Claim, evaluator: Evaluator) -> bool:
     return any(int(evaluator.index(size).item()) <= 0 for _, size in claim.over)
 
 
-def sides(claim: Claim, evaluator: Evaluator, examples: int) -> tuple[Any, Any, Any]:
-    """Both sides of a claim in both versions, for each example and over its indices; and where it is claimed."""
-    spans = [
+def sides(claim: Claim, evaluator: Evaluator) -> tuple[Any, Any, Any] | None:
+    """Both sides of a claim in both versions, for each example and over its indices; and where it is claimed.
+
+    None where nothing is claimed.
+    """
+    spans = (
         (VERSION, 0, 1),
-        (EXAMPLE, 0, examples - 1),
+        (EXAMPLE, 0, EXAMPLES - 1),
         *((symbol, 0, size - 1) for symbol, size in claim.over),
-    ]
-    with np.errstate(all="ignore"), evaluator.within(spans, claim.where) as where:
-        left, right = evaluator.value(claim.left), evaluator.value(claim.right)
-        ones = (1,) * len(evaluator.scope)
-    return left, right, np.ones(ones, bool) if where is None else where.surely
+    )
+    found = evaluator.values((claim.left, claim.right), spans, claim.where)
+    if found is None:
+        return None
+    left, right = found.values
+    return left, right, np.ones((1,) * len(spans), bool) if found.where is None else found.where.surely
 
 
 @lru_cache(maxsize=1024)
@@ -305,7 +310,8 @@ def bound_together(
     """Examples of equal sizes bound for evaluation, with an axis in front for them; and what each gives, by name."""
     formula, absent = judge.formula, judge.flat.absent
     first, given = bound_inputs(formula, theorem, examples[0], absent), dict[str, list[Any]]()
-    found = Bindings(sizes=dict(first.sizes), rationals=first.rationals, positive=first.positive)
+    sizes = {**first.sizes, EXAMPLES: len(examples)}
+    found = Bindings(sizes=sizes, rationals=first.rationals, positive=first.positive)
     for kind in ("reals", "integers", "booleans"):
         for name, one in getattr(first, kind).items():
             others = (example.inputs.get(name) for example in examples[1:])
@@ -327,5 +333,5 @@ def assumed(formula: Formula, theorem: Theorem, example: Example) -> bool:
     """Whether the theorem's assumptions hold at an example."""
     if not theorem.assuming:
         return True
-    evaluator = Evaluator(Walk(), bound_inputs(formula, theorem, example))
+    evaluator = Evaluator(RunningError(), bound_inputs(formula, theorem, example))
     return all(bool(np.all(evaluator.condition(meant(c, formula)))) for c in theorem.assuming)

@@ -7,27 +7,304 @@ reference at a time; the chain rule then adds, for ``T[f(i)] = body`` and a refe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import sympy
+from sympy.core.basic import Basic
+from sympy.core.symbol import Str
 
 from spec.language.arrays import DISCRETE, Tensor
-from spec.language.binders import Sum, SumOf
-from spec.language.differentiation.derivative import derivative, product, two_sided_slope
-from spec.language.differentiation.naming import name_rests, name_sums
+from spec.language.binders import Bound, MaxOf, Sum, SumOf
 from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.precision import Precision
-from spec.language.evaluation.walk import Walk
-from spec.language.expr import TRUE, Both, Case, Node, Plus, Ref, case, le, lift
+from spec.language.evaluation.running_error import RunningError
+from spec.language.exact import is_whole
+from spec.language.expr import (
+    TRUE,
+    Both,
+    Case,
+    Func,
+    Literal,
+    Minus,
+    Negative,
+    Node,
+    Over,
+    Plus,
+    Power,
+    Ref,
+    Times,
+    Undefined,
+    case,
+    eq,
+    le,
+    lift,
+)
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
+from spec.language.lengths import longest
 from spec.language.lines import Definition, Span, dependencies
 from spec.language.ordering import arrange
 from spec.language.trees import free_symbols, fresh, refs, substitute, walk
+
+
+def derivative(node: Any, leaf: Ref) -> Node | None:
+    """The derivative of an expression without sums with respect to one reference; None where it is 0.
+
+    Raises:
+        TypeError: an expression that cannot be differentiated, such as a maximum.
+    """
+    if node == leaf:
+        return lift(1)
+    if isinstance(node, Ref | Literal | Undefined) or leaf not in set(walk(node)):
+        return None
+    if isinstance(node, Case):
+        then, otherwise = (derivative(part, leaf) for part in node.args[1:])
+        if then is None and otherwise is None:
+            return None
+        return Case(
+            node.args[0], lift(0) if then is None else then, lift(0) if otherwise is None else otherwise
+        )
+    parts = [derivative(part, leaf) for part in node.args if isinstance(part, Node)]
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise TypeError(f"{type(node).__name__} cannot be differentiated: {node}")
+    return rule(node, parts)
+
+
+def two_sided_slope(share: Func) -> tuple[Node, Node]:
+    """The slope of σ(a) as it is derived, and where a statement has 1 − σ(a) beside it.
+
+    Who writes that as σ(−a) forms the slope of this one, σ(−a)(1 − σ(−a)), which loses the digits where σ(a) is small; the other
+    form loses them where it is near 1. The second result, exactly the same number, has the roundings of both.
+    """
+    rest = Func(Str("sigmoid"), Negative(share.args[1]))
+    one = lift(1)
+    slope = Times(share, Minus(one, share))
+    return slope, Minus(Plus(slope, Times(rest, Minus(one, rest))), Times(share, rest))
+
+
+def product(a: Node, b: Node) -> Node:
+    """a·b, without a factor 1."""
+    one = lift(1)
+    return b if a == one else a if b == one else Times(a, b)
+
+
+def _sum(a: Node | None, b: Node | None) -> Node | None:
+    return b if a is None else a if b is None else Plus(a, b)
+
+
+def _minus(a: Node | None, b: Node | None) -> Node | None:
+    return a if b is None else Negative(b) if a is None else Minus(a, b)
+
+
+def _times(node: Any, d: list[Node | None]) -> Node | None:
+    a, b = node.args
+    if a == b and d[0] is not None:
+        return product(Times(lift(2), a), d[0])
+    left = None if d[0] is None else product(d[0], b)
+    right = None if d[1] is None else product(a, d[1])
+    return _sum(left, right)
+
+
+def _over(node: Any, d: list[Node | None]) -> Node | None:
+    _, b = node.args
+    left = None if d[0] is None else Over(d[0], b)
+    right = None if d[1] is None else Over(product(node, d[1]), b)
+    return _minus(left, right)
+
+
+def _power(node: Any, d: list[Node | None]) -> Node | None:
+    a, y = node.args
+    if d[1] is not None or not isinstance(y, Literal):
+        raise TypeError(f"a power is differentiated in its base only: {node}")
+    if d[0] is None:
+        return None
+    lower = a if y == lift(2) else Power(a, Literal(y.value - 1))
+    slope: Node = Times(y, lower)
+    if not y.value.is_Rational and is_whole(y.value):  # an index: a⁰ is 1 at every a
+        slope = case(eq(y.value, 0), 0, slope)
+    return product(slope, d[0])
+
+
+def _func(node: Any, d: list[Node | None]) -> Node | None:
+    (inner,) = d
+    if inner is None:
+        return None
+    if node.name not in SLOPES:
+        raise TypeError(f"{node.name} cannot be differentiated: {node}")
+    return product(SLOPES[node.name](node, node.args[1]), inner)
+
+
+SLOPES: dict[str, Callable[[Any, Any], Node]] = {
+    "exp": lambda node, a: node,
+    # 1/x, written with the logarithm: who keeps that alone, as every log-sum-exp does, has its rounding in the slope.
+    "log": lambda node, a: Over(lift(1), Func(Str("exp"), node)),
+    "sqrt": lambda node, a: Over(lift(1), Times(lift(2), node)),
+    "sin": lambda node, a: Func(Str("cos"), a),
+    "cos": lambda node, a: Negative(Func(Str("sin"), a)),
+    "tanh": lambda node, a: Minus(lift(1), Times(node, node)),
+    "sigmoid": lambda node, a: Times(node, Minus(lift(1), node)),
+    "erf": lambda node, a: Times(
+        Over(lift(2), Func(Str("sqrt"), lift(sympy.pi))), Func(Str("exp"), Negative(Times(a, a)))
+    ),
+}
+"""The slope of f(a), from f(a) and a."""
+
+
+_RULES: dict[type, Any] = {
+    Plus: lambda node, d: _sum(*d),
+    Minus: lambda node, d: _minus(*d),
+    Negative: lambda node, d: None if d[0] is None else Negative(d[0]),
+    Times: _times,
+    Over: _over,
+    Power: _power,
+    Func: _func,
+}
+
+
+def obstacle(part: Basic) -> str:
+    """Why a part is not differentiated, in words; empty if it is."""
+    if isinstance(part, MaxOf):
+        return "a maximum"
+    if isinstance(part, Func) and part.name not in SLOPES:
+        return part.name
+    if isinstance(part, Power) and not isinstance(part.args[1], Literal):
+        return "a power whose exponent is no number"
+    return ""
+
+
+def valued(node: Basic) -> Iterator[Basic]:
+    """A node and the parts of it whose values pass into its own: conditions, ranges and indices apart."""
+    yield node
+    if isinstance(node, Ref | Literal):
+        return
+    parts = (
+        node.args[1:] if isinstance(node, Case) else node.args[:1] if isinstance(node, Bound) else node.args
+    )
+    for part in parts:
+        yield from valued(part)
+
+
+def _read(node: Basic) -> list[str]:
+    return [part.tensor.name for part in valued(node) if isinstance(part, Ref)]
+
+
+@lru_cache(maxsize=256)
+def obstacles(flat: Flat) -> Mapping[str, str]:
+    """For each tensor that reaches an output through such a part, or may: the part, in words."""
+    found: dict[str, str] = {}
+    lines = [line for line in flat.lines if line.left.tensor.domain not in DISCRETE]
+    for line in lines:
+        for part in valued(line.right):
+            said = obstacle(part)
+            if said:
+                found |= {name: said for name in _read(part) if name not in found}
+    before = -1
+    while before < len(found):
+        before = len(found)
+        for line in lines:
+            if line.name in found:
+                found |= {name: found[line.name] for name in _read(line.right) if name not in found}
+    return found
+
+
+def name_sums(flat: Flat) -> tuple[Definition, ...]:
+    """The lines of a formula with every sum inside an expression moved to a line of its own."""
+    binder = _SumNamer({line.name for line in flat.lines} | {str(item) for item in flat.inputs})
+    for line in flat.lines:
+        binder.add(line)
+    return tuple(line for group in arrange(binder.lines) for line in group.lines)
+
+
+def name_rests(lines: Sequence[Definition]) -> tuple[tuple[Definition, ...], dict[Func, Node]]:
+    """The lines with 1 − z, for a gate z = σ(a) that a line defines, as a line of its own; and every such rest by its σ(a).
+
+    An implementation may form it as σ(−a). Then it differentiates z and its rest each by itself, and rounds otherwise in each.
+    """
+    by_name: dict[str, list[Definition]] = {}
+    for line in lines:
+        by_name.setdefault(line.name, []).append(line)
+    gates = {name for name, own in by_name.items() if all(_is_share(line.right) for line in own)}
+    changes, rests = dict[Node, Node](), dict[str, Tensor]()
+    for node in _from_one(lines):
+        (_, gate) = node.args
+        if isinstance(gate, Ref) and gate.tensor.name in gates:
+            name, shape = gate.tensor.name, gate.tensor.shape
+            rests[name] = Tensor(f"{name}_rest", shape, "real", "internal")
+            changes[node] = Ref(rests[name], *gate.index)
+    made: list[Definition] = []
+    for line in lines:
+        made.append(replace(line, right=substitute(line.right, changes)))
+        if line.name in rests:
+            left = Ref(rests[line.name], *line.left.index)
+            made.append(Definition(left, Minus(lift(1), line.right), line.ranges, line.accumulate))
+    ordered = tuple(line for group in arrange(made) for line in group.lines) if rests else tuple(lines)
+    return ordered, {node.args[1]: node for node in _from_one(ordered) if _is_share(node.args[1])}
+
+
+def _from_one(lines: Iterable[Definition]) -> Iterator[Any]:
+    """Every difference 1 − x."""
+    for line in lines:
+        for node in walk(line.right):
+            if isinstance(node, Minus) and node.args[0] == lift(1):
+                yield node
+
+
+def _is_share(node: Any) -> bool:
+    return isinstance(node, Func) and node.name == "sigmoid"
+
+
+class _SumNamer:
+    def __init__(self, names: set[str]) -> None:
+        self.names, self.lines = names, list[Definition]()
+
+    def add(self, line: Definition) -> None:
+        right = line.right
+        if isinstance(right, SumOf):
+            inner = {**line.spans, right.var: (right.first, right.last)}
+            right = SumOf(self.named(right.body, inner, TRUE), *right.args[1:])
+        elif line.left.tensor.domain not in DISCRETE:
+            right = self.named(right, line.spans, TRUE)
+        self.lines.append(Definition(line.left, right, line.ranges, line.accumulate))
+
+    def named(self, node: Any, scope: Mapping[sympy.Symbol, Span], guard: Node) -> Any:
+        if isinstance(node, SumOf):
+            return self.name(node, scope, guard)
+        if isinstance(node, Case):
+            condition, then, otherwise = node.args
+            inside = condition if guard == TRUE else Both(guard, condition)
+            return Case(condition, self.named(then, scope, inside), self.named(otherwise, scope, guard))
+        if isinstance(node, Bound) or not node.args or isinstance(node, Ref | Literal):
+            return node
+        return node.func(*(self.named(child, scope, guard) for child in node.args))
+
+    def name(self, node: SumOf, scope: Mapping[sympy.Symbol, Span], guard: Node) -> Ref:
+        inner = {**scope, node.var: (node.first, node.last)}
+        where = node.where
+        if any(not isinstance(part, sympy.Symbol) for ref in refs(node) for part in ref.index):
+            where = where if guard == TRUE else guard if where == TRUE else Both(guard, where)
+        body = self.named(node.body, inner, TRUE)
+        total = SumOf(body, node.var, node.first, node.last, where)
+        asked = set(free_symbols(total))
+        for symbol in reversed(list(scope)):  # an inner range may be bounded by outer indices
+            if symbol in asked:
+                asked |= {s for end in scope[symbol] for s in free_symbols(sympy.sympify(end))}
+        free = [symbol for symbol in scope if symbol in asked]
+        count = 1
+        while f"sum_{count}" in self.names:
+            count += 1
+        self.names.add(f"sum_{count}")
+        shape = tuple(longest(sympy.Integer(0), scope[s][1], scope) for s in free)
+        target = Tensor(f"sum_{count}", shape, "real", "internal")
+        left = Ref(target, *free)
+        self.lines.append(Definition(left, total, tuple((s, *scope[s]) for s in free), part=True))
+        return left
+
 
 ADJOINT = "adj_"
 """Prefix of the name of a tensor's adjoint; rendered as a bar."""
@@ -314,13 +591,17 @@ def pull_back(
     every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
     precision = Precision.of(dtype, formula.choose(conventions)["intermediates"])
     done = run(
-        gradient.flat, Walk(precision.operations), bind(gradient.flat, every), precision.storage, every=False
+        gradient.flat,
+        RunningError(precision.operations),
+        bind(gradient.flat, every),
+        precision.storage,
+        every=False,
     )
     found = {name: done.tensors[tensor.name] for name, tensor in gradient.gradients.items()}
     made = {name: (number.floats(), number.bounds()) for name, number in found.items()}
     # Where nothing bounds the error, the value is float64's.
     if not all(np.isfinite(far).all() for _, far in made.values()):
-        plain = run(gradient.flat, Walk(), bind(gradient.flat, every), every=False)
+        plain = run(gradient.flat, RunningError(), bind(gradient.flat, every), every=False)
         for name, tensor in gradient.gradients.items():
             (value, far), other = made[name], plain.tensors[tensor.name].floats()
             unknown = ~np.isfinite(far)

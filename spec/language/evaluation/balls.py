@@ -85,7 +85,8 @@ class BallArithmetic:
 
     tracks = False
     certain = True
-    held = HELD
+    held: float = HELD
+    precision_name: str | None = None
 
     def exact(self, values: Any, positive: bool = False) -> Balls:
         """Float64 values, exactly."""
@@ -208,6 +209,10 @@ class BallArithmetic:
         here[...] = here + a
         return True
 
+    def contract(self, factors: list[Balls], terms: int, where: Truth | None) -> None:
+        """Sums of products are formed as they stand."""
+        return
+
     def function(self, name: str, a: Balls) -> Balls:
         """An elementary function."""
         return np.asarray(_METHODS[name](a), dtype=object)
@@ -220,7 +225,7 @@ class BallArithmetic:
         """exp(a)."""
         return self.function("exp", a)
 
-    def power(self, a: Balls, y: Balls, whole: int | None = None, integral: bool = False) -> Balls:
+    def power(self, a: Balls, y: Balls | None, whole: int | None = None, integral: bool = False) -> Balls:
         """a**y."""
         if whole is not None:
             return np.asarray(_WHOLE_POWER(a, whole), dtype=object)

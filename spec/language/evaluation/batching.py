@@ -37,7 +37,7 @@ def batched(flat: Flat) -> Flat:
 def repeated(flat: Flat) -> Flat:
     """The same lines many times over for one example: results have an axis in front, inputs stand as they are.
 
-    Evaluated in exact arithmetic all would be the same; :mod:`~spec.language.evaluation.noise` rounds each in its own way.
+    Evaluated in exact arithmetic all would be the same; :mod:`~spec.language.evaluation.expected` rounds each in its own way.
     """
     return _with_examples(flat, inputs=False)
 
@@ -140,6 +140,3 @@ def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any,
         item,
         [np.full(shape, flat.absent) if value is None else np.asarray(value, bool) for value in values],
     )
-
-
-__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all", "forget", "of_examples", "repeated"]

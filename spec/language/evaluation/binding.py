@@ -10,6 +10,7 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import WHOLE, Tensor
+from spec.language.evaluation.arithmetic import Arithmetic
 from spec.language.evaluation.dimensions import WrongSize, solved, whole
 from spec.language.flatten import Flat
 
@@ -29,7 +30,7 @@ class Bindings:
     positive: set[str] = field(default_factory=set)
     shapes: list[tuple[str, Tensor, tuple[int, ...]]] = field(default_factory=list)
 
-    def numbers(self, arithmetic: Any) -> dict[str, Any]:
+    def numbers(self, arithmetic: Arithmetic[Any]) -> dict[str, Any]:
         """The real inputs and the constants, by name, as numbers of an arithmetic."""
         given = {
             name: arithmetic.exact(values, positive=name in self.positive)
@@ -148,9 +149,11 @@ def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
     known = sizes.get(shapes)
     if known is not None:
         bindings.sizes |= known
-    for item in flat.inputs:
-        if isinstance(item, sympy.Symbol) and item.name in inputs:
-            bindings.sizes[item] = int(inputs[item.name])
+    bindings.sizes |= {
+        item: int(inputs[item.name])
+        for item in flat.inputs
+        if isinstance(item, sympy.Symbol) and item.name in inputs
+    }
     for item in flat.inputs:
         if isinstance(item, Tensor):
             if item.name in inputs or item.role in ("mask", "generator"):
@@ -165,12 +168,16 @@ def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
             sizes.clear()
         sizes[shapes] = dict(bindings.sizes)
     if not flat.absent:
-        for item in flat.inputs:
-            if isinstance(item, Tensor) and item.role == "mask" and bindings.booleans[item.name] is None:
-                bindings.booleans[item.name] = np.zeros(
-                    [whole(size, bindings.sizes) for size in item.shape], bool
-                )
+        _write_out_masks(flat, bindings)
     for name, value in flat.constants.items():
         number = sympy.Rational(value)
         bindings.rationals[name] = (int(number.p), int(number.q))
     return bindings
+
+
+def _write_out_masks(flat: Flat, bindings: Bindings) -> None:
+    """An optional mask that is not given is False everywhere."""
+    for item in flat.inputs:
+        if isinstance(item, Tensor) and item.role == "mask" and bindings.booleans[item.name] is None:
+            shape = [whole(size, bindings.sizes) for size in item.shape]
+            bindings.booleans[item.name] = np.zeros(shape, bool)

@@ -1,7 +1,7 @@
 """Sums of products as matrix products: the values, and what the errors of two factors become, without the broadcast product.
 
-The bound is that of :class:`~spec.language.evaluation.walk.Walk`, term by term: each product rounds once, and the sum is taken
-in any order. Only where every number is a plain float is it used; elsewhere the caller multiplies and adds as it stands.
+The bound is that of :mod:`~spec.language.evaluation.running_error`, term by term: each product rounds once, and the sum is
+taken in any order. Only where every number is a plain float is it used; elsewhere the caller multiplies and adds as it stands.
 """
 
 from __future__ import annotations
@@ -159,6 +159,3 @@ def _matrix_product(
         return np.asarray(found.reshape(shape).transpose(back))
 
     return product
-
-
-__all__ = ["FEWEST", "contracted", "extent", "leveled", "plain"]

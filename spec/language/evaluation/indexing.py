@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sympy.core.basic import Basic
 
 from spec.language.arrays import DISCRETE
+from spec.language.evaluation.arithmetic import Arithmetic
 from spec.language.evaluation.truth import Truth
 from spec.language.exact import is_whole
 from spec.language.expr import Literal, Node, Ref
@@ -31,7 +32,7 @@ def spread(part: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
 
 
 def within_tensor(
-    arithmetic: Any, index: tuple[Ints, ...], shape: tuple[int, ...], value: Any
+    arithmetic: Arithmetic[Any], index: tuple[Ints, ...], shape: tuple[int, ...], value: Any
 ) -> tuple[Any, Any]:
     """Where an accumulating line adds, and what: nothing at indices outside, which a condition kept from being read."""
     outside: Any = False

@@ -28,7 +28,7 @@ from spec.language.evaluation.numbers import (
     sizes,
     times,
 )
-from spec.language.evaluation.precision import Format
+from spec.language.evaluation.precision import ERF_ROUNDINGS, FUNCTION_ROUNDINGS, POWER_ROUNDINGS, Format
 
 
 class Rounding:
@@ -43,8 +43,9 @@ class Rounding:
     def __init__(self, operations: Format | None = None) -> None:
         self.operations = operations
         self.tracks = operations is not None
+        self.precision_name: str | None = "" if operations is None else operations.name
         self.unit = 0.0 if operations is None else operations.unit + UNIT64
-        self.held = HELD if operations is None else 1 / operations.unit
+        self.held: float = HELD if operations is None else 1 / operations.unit
         """Up to here its numbers hold every whole one."""
         self.tiny = 0.0 if operations is None else operations.tiny
         self.largest = np.inf if operations is None else operations.largest
@@ -282,3 +283,275 @@ class Rounding:
         scale = np.maximum(*scales)
         scale = np.where(scale == NONE, 0, scale)
         return self.to_scale(a, scale), self.to_scale(b, scale), scale
+
+
+LARGEST_EXPONENT = 600.0
+"""Relative errors are capped at e to this power: beyond it nothing is known anyway, and nothing may overflow."""
+
+NEAR = 700
+"""Exponents of 2 no further apart than this are not brought together: an error may have either, and stays in range."""
+
+EXPONENTIAL_SLACK = 8 * UNIT64
+"""The relative error of an exponential in float64, a few units: NumPy's is within one, its reduced argument within a few."""
+
+LN2_HIGH = float.fromhex("0x1.62e42feep-1")
+LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
+"""ln 2 in two parts; multiples of the first up to 2²⁰ are exact, so the reduced argument of an exponential is too."""
+
+
+FLUSHED = 2
+"""So many times the smallest normal number may be lost of an exponential, and of what is made of one: kernels put together the
+power of two below it, which is subnormal already, and flush that to 0."""
+
+
+class Functions(Rounding):
+    """Exponential, root, sine and their like."""
+
+    def function(self, name: str, a: Num) -> Num:
+        """An elementary function other than ``exp``."""
+        if name == "sqrt":
+            return self._sqrt(a)
+        if name == "log":
+            return self._log(a)
+        a = self.plain(a)
+        x, e = a.floats(), a.error
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            value, slope, cap = _FUNCTIONS[name](x, e)
+        error, low, lost = None, None, a.lost
+        if e is not None:
+            error = np.minimum(e * slope, cap)
+            if name == "sigmoid":
+                error = error + (FLUSHED - 1) * self.tiny
+            if name == "round":
+                error = np.where(np.abs(x - np.floor(x) - 0.5) <= e, 1.0, 0.0)
+            if name in ("sigmoid", "abs"):
+                low = np.zeros_like(value)
+        out = Num(value, error, None, low, lost)
+        if name in ("abs", "round"):
+            return out
+        return self.rounded(out, ERF_ROUNDINGS if name == "erf" else FUNCTION_ROUNDINGS)
+
+    def _log(self, a: Num) -> Num:
+        """ln a, also of numbers beyond the float64 range: the logarithm of a sum of exponentials of ±10⁴ is ±10⁴."""
+        a = self.normal(self.folded(a))
+        shift = 0 if a.scale is None else a.scale * LN2_LOW + a.scale * LN2_HIGH
+        error, lost = None, a.lost
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            value = np.log(a.value) + shift
+            if a.error is not None:
+                least = a.value - a.error
+                lost = either(lost, ~(least > 0))
+                error = a.error / np.maximum(least, 1e-300)
+        return self.rounded(Num(value, error, lost=lost), FUNCTION_ROUNDINGS)
+
+    def recovered(self, a: Num) -> Num:
+        """exp(ln a): what is left of a when only its logarithm, rounded, was kept; undefined below 0."""
+        a = self.normal(self.folded(a))
+        if (a.value < 0).any():
+            a = Num(np.where(a.value < 0, np.nan, a.value), a.error, a.scale, a.low, a.lost)
+        if a.error is None:
+            return a
+        logarithm = self._log(a)
+        assert logarithm.error is not None
+        spread = logarithm.error + FUNCTION_ROUNDINGS * self.unit
+        spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
+        return self.folded(Num(a.value, a.value * np.expm1(spread), a.scale, a.low, logarithm.lost))
+
+    def _sqrt(self, a: Num) -> Num:
+        if a.scale is not None:
+            odd = a.scale % 2
+            a = self.to_scale(a, a.scale - odd)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = np.sqrt(a.value)
+            error, lost = None, a.lost
+            if a.error is not None:
+                least = a.value - a.error
+                if a.low is None:
+                    lost = either(lost, ~(least >= 0))
+                else:
+                    least = np.maximum(least, a.low)
+                root = value + np.sqrt(np.maximum(least, 0.0))
+                error = np.where(a.error == 0, 0.0, np.minimum(a.error / root, np.sqrt(a.error)))
+        scale = None if a.scale is None else a.scale // 2
+        low = np.zeros_like(value) if a.low is None else np.sqrt(a.low)
+        return self.folded(self.rounded(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS, a.somewhere))
+
+    def exponential(self, a: Num, top: Num | None, family: Any) -> Num:
+        """exp(a). When it enters a softmax, ``top`` is the largest exponent: implementations subtract it (or a running
+        maximum), which rounds, and what is far below it may underflow.
+        """
+        a = self.plain(a)
+        if top is not None:
+            shape = np.broadcast_shapes(a.value.shape, top.value.shape)
+            if shape != a.value.shape:  # what is subtracted depends on more indices, and with it what is lost
+                a = self.view(a, lambda part: np.broadcast_to(part, shape))
+        x = a.floats()
+        furthest = largest(np.abs(x))
+        if top is not None and furthest <= self.near:
+            found = self._near(a, top, family, furthest)
+            if found is not None:
+                return found
+        finite = furthest < np.inf
+        with np.errstate(invalid="ignore", over="ignore"):
+            if (top is None or a.error is None) and (furthest <= 690 or not (np.abs(x) > 690).any()):
+                value, scale = np.exp(x), None
+            else:
+                value, scale = _exp_parts(x)
+        if a.error is None:
+            return self.folded(Num(value, None, scale, None, a.lost, (family, False)))
+        spread = a.error + (FUNCTION_ROUNDINGS * self.unit + _exp_slack(x))
+        if top is not None:
+            away = np.abs(top.floats() - x)  # above the largest lies what is not permitted
+            spread = spread + 2 * self.unit * (away if finite else np.where(np.isfinite(x), away, 0.0))
+        if not largest(spread) <= LARGEST_EXPONENT:
+            spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
+        error = value * np.expm1(spread)
+        lost = a.lost
+        if top is None:
+            out = self.folded(Num(value, error, scale, np.zeros_like(value), lost))
+            return self.folded(self.kept(self.rounded(out, 1), FLUSHED))
+        peak = top.floats()
+        peak_value, peak_scale = _exp_parts(np.where(np.isfinite(peak), peak, 0.0))
+        least = FLUSHED * self.tiny * peak_value  # what underflows may be lost
+        assert scale is not None
+        away = peak_scale - scale
+        if finite and np.maximum.reduce(np.abs(away), axis=None, initial=0) <= NEAR:
+            return Num(
+                value, error + np.ldexp(least, away), scale, np.zeros_like(value), lost, (family, False)
+            )
+        floor = Num(np.zeros(()), least, peak_scale)
+        out = Num(value, error, scale, np.zeros_like(value), lost)
+        out, floor, scale = self.aligned(out, floor)
+        assert out.error is not None
+        assert floor.error is not None
+        return Num(out.value, out.error + floor.error, scale, np.zeros_like(out.value), lost, (family, False))
+
+    def _near(self, a: Num, top: Num, family: Any, furthest: float) -> Num | None:
+        """Exponentials of moderate size need no exponents of their own, whatever is subtracted; None where one may."""
+        peak, lost = top.floats(), a.lost
+        known = np.isfinite(peak)
+        if not known.all():  # nothing is permitted there, and nothing said
+            peak, lost = np.where(known, peak, 0.0), either(lost, ~known)
+        if a.error is None or a.scale is not None or not largest(np.abs(peak)) <= self.near:
+            return None
+        own = FUNCTION_ROUNDINGS * self.unit + EXPONENTIAL_SLACK
+        spread = a.error + own + 2 * self.unit * np.abs(peak - a.value)
+        if not largest(spread) <= 1:
+            return None
+        value = np.exp(a.value)
+        error = value * np.expm1(spread) + FLUSHED * self.tiny * np.exp(peak)  # what underflows may be lost
+        most = 3 * math.exp(furthest) + 1  # relative errors are below e - 1, and the last term is far below 1
+        return Num(value, error, None, np.zeros_like(value), lost, (family, False), top=most)
+
+    def real_power(self, a: Num, y: Num) -> Num:
+        """a**y as exp(y·ln a), for positive a."""
+        a, y = self.plain(a), self.plain(y)
+        base, exponent = a.floats(), y.floats()
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            value = base**exponent
+            error = None
+            if a.error is not None and y.error is not None:
+                spread = np.abs(np.log(base)) * (y.error + POWER_ROUNDINGS * self.unit * np.abs(exponent))
+                spread = spread + np.abs(exponent) * a.error / np.maximum(base - a.error, 0)
+                error = value * np.expm1(np.minimum(spread, LARGEST_EXPONENT))
+        out = Num(value, error, None, np.zeros_like(value), either(a.lost, y.lost))
+        return self.rounded(out, FUNCTION_ROUNDINGS)
+
+    def integral_power(self, a: Num, y: Num) -> Num:
+        """a**y for whole numbers y, of any a: by so many products, or as ±exp(y·ln|a|)."""
+        a, y = self.plain(a), self.plain(y)
+        base, exponent = a.floats(), y.floats()
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            value = base**exponent
+            error = None
+            if a.error is not None:
+                size = np.abs(base)
+                away = np.where(exponent < 0, np.maximum(size - a.error, 0), size + a.error)
+                furthest = away**exponent
+                slope = np.maximum(_logarithm(size), _logarithm(away))
+                steps = np.abs(exponent) * np.maximum(1, POWER_ROUNDINGS * slope)  # products; an exponential
+                spread = self.unit * steps + (0.0 if y.error is None else y.error * slope)
+                spread = np.minimum(spread, LARGEST_EXPONENT)
+                error = np.abs(furthest - np.abs(value)) + furthest * np.expm1(spread)
+        out = Num(value, error, None, None, either(a.lost, y.lost))
+        return self.rounded(out, FUNCTION_ROUNDINGS)
+
+
+def _logarithm(size: Floats) -> Floats:
+    """|ln size|, 0 where that is 0."""
+    return np.abs(np.log(np.where(size == 0, 1.0, size)))
+
+
+def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """exp(x) as a mantissa and an exponent of 2."""
+    if largest(np.abs(x)) < 1e15:
+        scale = np.rint(x / (LN2_HIGH + LN2_LOW))
+        return np.exp((x - scale * LN2_HIGH) - scale * LN2_LOW), scale.astype(np.int64)
+    scale = np.where(np.isfinite(x), np.rint(between(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
+    rest = np.where(np.isfinite(x), (x - scale * LN2_HIGH) - scale * LN2_LOW, x)
+    return np.exp(rest), scale.astype(np.int64)
+
+
+def _exp_slack(x: Floats) -> Any:
+    """The relative error of :func:`_exp_parts`: a few units, and more beyond the exact multiples of ln 2."""
+    if largest(np.abs(x)) < 2.0**19:
+        return EXPONENTIAL_SLACK
+    return np.where(np.abs(x) < 2.0**19, EXPONENTIAL_SLACK, 4 * UNIT64 * np.abs(x))
+
+
+def _nearest_zero(x: Floats, e: Floats) -> Floats:
+    """The least size of a number within ``e`` of ``x``: where a bell-shaped slope is steepest."""
+    return np.maximum(np.abs(x) * (1 - 4 * UNIT64) - e, 0.0)
+
+
+def _tanh(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
+    """A saturated tanh contracts errors: its slope is 1/cosh², taken at the number within ``e`` that is nearest to 0."""
+    value = np.tanh(x)
+    if e is None:
+        return value, None, None
+    fall = np.exp(-2 * _nearest_zero(x, e))
+    return value, 4 * fall / (1 + fall) ** 2 * (1 + 16 * UNIT64), 1 + np.abs(value)
+
+
+def _sigmoid(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
+    """As :func:`_tanh`; the slope is σ(x)σ(−x)."""
+    rise = np.exp(-np.abs(x))
+    value = np.where(x < 0, rise, 1.0) / (1 + rise)
+    if e is None:
+        return value, None, None
+    fall = np.exp(-_nearest_zero(x, e))
+    return value, fall / (1 + fall) ** 2 * (1 + 16 * UNIT64), np.maximum(value, 1 - value)
+
+
+_ERF = np.frompyfunc(math.erf, 1, 1)
+
+
+def _erf(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
+    """As :func:`_tanh`; the slope is 2/√π·exp(−x²)."""
+    value = np.asarray(_ERF(x), np.float64)
+    if e is None:
+        return value, None, None
+    slope = 2 / math.sqrt(math.pi) * np.exp(-(_nearest_zero(x, e) ** 2))
+    return value, slope * (1 + 16 * UNIT64), 1 + np.abs(value)
+
+
+def _wave(
+    x: Floats, e: Floats | None, wave: Callable[[Floats], Floats], slope: Callable[[Floats], Floats]
+) -> tuple[Floats, Any, Any]:
+    """A sine or cosine: its slope changes by no more than the error of its argument."""
+    value = wave(x)
+    if e is None:
+        return value, None, None
+    steepest = np.abs(slope(x)) + e + 4 * UNIT64
+    return value, np.minimum(steepest, 1.0), 1 + np.abs(value)
+
+
+_FUNCTIONS: dict[str, Callable[[Floats, Floats | None], tuple[Floats, Any, Any]]] = {
+    "sin": lambda x, e: _wave(x, e, np.sin, np.cos),
+    "cos": lambda x, e: _wave(x, e, np.cos, np.sin),
+    "tanh": _tanh,
+    "sigmoid": _sigmoid,
+    "erf": _erf,
+    "abs": lambda x, e: (np.abs(x), 1.0, np.inf),
+    "round": lambda x, e: (np.rint(x), 0.0, np.inf),
+}

@@ -15,14 +15,11 @@ from spec.language.proving.deciding.derivations import (
     CheckedClaim,
     CheckedInduction,
     CheckedStep,
-    chain,
     conventions_of,
     derived,
 )
-from spec.language.proving.deciding.goals import Goal
-from spec.language.proving.deciding.place import Place
-from spec.language.proving.evaluating.guard import guarded
-from spec.language.proving.evaluating.witness import Numeric
+from spec.language.proving.deciding.place import Goal
+from spec.language.proving.evaluating.guard import Numeric, guarded
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import Rule
 from spec.language.theorem import Assurance, Claim, Proof, Theorem
@@ -163,13 +160,4 @@ def _numeric(theorem: Theorem, formula: Formula, claim: Claim, proof: Proof) -> 
     return CheckedClaim(claim, Assurance.ENCLOSED, (), numeric.note)
 
 
-__all__ = [
-    "Checked",
-    "CheckedClaim",
-    "CheckedInduction",
-    "CheckedStep",
-    "Place",
-    "chain",
-    "check",
-    "conventions_of",
-]
+__all__ = ["Checked", "CheckedClaim", "CheckedInduction", "CheckedStep", "check", "conventions_of"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Any
 
 import sympy
@@ -10,6 +13,7 @@ from sympy.core.basic import Basic
 from spec.language.arrays import Comprehension, Tensor
 from spec.language.binders import Bound, MaxOf, SumOf
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
+from spec.language.convention import INTERMEDIATES, Convention, Pitfall, Source, Worked
 from spec.language.expr import (
     Case,
     Choice,
@@ -27,8 +31,6 @@ from spec.language.expr import (
 from spec.language.known import known
 from spec.language.lines import Definition, LineChoice
 from spec.language.trees import free_symbols, substitute, walk
-from spec.language.wellformed.coverage import check_coverage
-from spec.language.wellformed.declared import check_declared
 from spec.language.wellformed.letters import (
     IllFormed,
     Parts,
@@ -38,7 +40,290 @@ from spec.language.wellformed.letters import (
     is_index,
     is_size,
 )
-from spec.language.wellformed.ranges import Scope, check_places, check_range, parts
+from spec.language.wellformed.ranges import (
+    SMALL,
+    Scope,
+    Values,
+    check_places,
+    check_range,
+    number_at,
+    parts,
+    truth_at,
+    values_of,
+)
+
+Place = tuple[str, tuple[int, ...]]
+"""An entry of a tensor: its name, and its index in numbers."""
+
+
+def check_coverage(formula: Any, sizes: set[sympy.Symbol]) -> None:
+    """Refuse entries that no line defines or that several do, a tensor that nothing reads, and lines that turn in a circle.
+
+    Raises:
+        IllFormed: naming formula and line, and sizes at which an entry shows it.
+    """
+    for group in _chosen(formula):
+        for turn in SMALL:
+            at = {size: turn[k % len(turn)] for k, size in enumerate(sorted(sizes, key=str))}
+            missing = {}
+            for name in dict.fromkeys(line.name for line in group):
+                lines = [line for line in group if line.name == name]
+                places = _missing(formula, lines, at)
+                if places:
+                    missing[lines[0].left.tensor] = places
+            if not formula.auxiliary:  # entries that no line defines are 0, which a page would have to say
+                _check_missing(formula, group, missing, at)
+        _check_order(formula, group, sizes)
+    read = {part for line in formula.definitions for part in walk(line.right) if isinstance(part, Tensor)}
+    for line in formula.definitions:
+        if line.left.tensor not in read | {*formula.outputs} and formula.law is None:
+            raise IllFormed(f"{formula.id}, line {line.left}: nothing reads {line.name}, and it is no output")
+
+
+def _chosen(formula: Any) -> Iterator[tuple[Definition, ...]]:
+    """The lines under each choice of the conventions that pick lines."""
+    options: dict[str, list[str]] = {}
+    for item in formula.lines:
+        if isinstance(item, LineChoice):
+            options[item.convention] = list(item.options)
+    for picked in product(*options.values()):
+        choice = dict(zip(options, picked, strict=True))
+        yield tuple(
+            line
+            for item in formula.lines
+            for line in (item.options[choice[item.convention]] if isinstance(item, LineChoice) else (item,))
+        )
+
+
+def _missing(formula: Any, lines: list[Definition], sizes: Values) -> list[Place]:
+    """The entries of a tensor that none of its lines defines; one that several define is refused."""
+    if any(line.accumulate for line in lines):
+        return []
+    tensor, found = lines[0].left.tensor, Counter[Any]()
+    for line in lines:
+        for values in values_of(line.spans.items(), sizes):
+            found[tuple(number_at(part, {**sizes, **values}) for part in line.left.index)] += 1
+    if any(None in at for at in found):
+        return []  # a line for the entries that a look-up names
+    for at, count in found.items():
+        if count > 1:
+            said = "more than one line defines" if len(lines) > 1 else "the line defines more than once"
+            entry = f"{_said((tensor.name, at))}{_at(sizes)}"
+            raise IllFormed(f"{formula.id}, line {lines[-1].left}: {said} {entry}")
+    every = product(*(range(number_at(size, sizes) or 0) for size in tensor.shape))
+    return [(tensor.name, at) for at in every if not found[at]]
+
+
+def _check_missing(
+    formula: Any, group: tuple[Definition, ...], missing: dict[Tensor, list[Place]], sizes: Values
+) -> None:
+    """Refuse entries that no line defines where they are returned or read."""
+    for tensor, places in missing.items():
+        if tensor in formula.outputs:
+            raise IllFormed(
+                f"{formula.id}: no line defines {_said(places[0])}{_at(sizes)} of the output {tensor}"
+            )
+        for line in group:
+            for _, read in _reads(line, {tensor.name}, sizes):
+                if read in places:
+                    raise IllFormed(
+                        f"{formula.id}, line {line.left}: it reads {_said(read)}{_at(sizes)}, which no line defines"
+                    )
+
+
+def _said(place: Place) -> str:
+    name, index = place
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def _at(sizes: Values) -> str:
+    return f" ({', '.join(f'{size} = {value}' for size, value in sizes.items())})" if sizes else ""
+
+
+# Circles --------------------------------------------------------------------------------------------------------------------
+
+
+def _check_order(formula: Any, lines: tuple[Definition, ...], sizes: set[sympy.Symbol]) -> None:
+    """Refuse an entry that depends on itself."""
+    defined = {line.name for line in lines}
+    graph: dict[Any, set[Any]] = {name: set() for name in defined}
+    for line in lines:
+        graph[line.name] |= {part.name for part in walk(line.right) if isinstance(part, Tensor)} & defined
+    turning = {name for name in defined if name in _reached(graph, graph[name])}
+    if not turning:
+        return
+    among = tuple(line for line in lines if line.name in turning)
+    for turn in SMALL[1:]:
+        at = {size: turn[k % len(turn)] for k, size in enumerate(sorted(sizes, key=str))}
+        places: dict[Any, set[Any]] = {}
+        for line in among:
+            for place, read in _reads(line, turning, at):
+                places.setdefault(place, set()).add(read)
+        circle = _circle(places)
+        if circle:
+            said = " → ".join(map(_said, circle))
+            line = next(line for line in among if line.name == circle[0][0])
+            raise IllFormed(f"{formula.id}, line {line.left}: the lines turn in a circle: {said}")
+
+
+def _reads(line: Definition, names: set[str], sizes: Values) -> Iterator[tuple[Place, Place]]:
+    """Which entries a line reads of some tensors for which entry it defines, at given sizes."""
+    whole: set[Tensor] = set()
+    within: set[Tensor] = set()
+    for part, scope in parts(line.right, Scope(line.spans)):
+        if isinstance(part, Tensor) and part.name in names:
+            whole.add(part)
+        if isinstance(part, Ref) and part.tensor.name in names:
+            within.add(part.tensor)
+            wanted = {s for one in (*part.index, *scope.held) for s in free_symbols(one)}
+            ends = {s for _, span in scope.spans.items() for end in span for s in free_symbols(end)}
+            ranges = {s: span for s, span in scope.spans.items() if s in wanted | ends or s in line.spans}
+            for values in values_of(ranges.items(), sizes):
+                at = {**sizes, **values}
+                read = tuple(number_at(one, at) for one in part.index)
+                if None not in read and not any(truth_at(held, at) is False for held in scope.held):
+                    yield _place(line, at), (part.tensor.name, read)  # type: ignore[misc]
+    for tensor in whole - within:  # read as a whole, by an application
+        for values in values_of(line.spans.items(), sizes):
+            for read in product(*(range(number_at(size, sizes) or 0) for size in tensor.shape)):
+                yield _place(line, {**sizes, **values}), (tensor.name, read)
+
+
+def _place(line: Definition, at: Values) -> Place:
+    return line.name, tuple(number_at(part, at) or 0 for part in line.left.index)
+
+
+def _reached(graph: dict[Any, set[Any]], start: Iterable[Any]) -> set[Any]:
+    found, frontier = set(start), list(start)
+    while frontier:
+        more = graph.get(frontier.pop(), set()) - found
+        found |= more
+        frontier += more
+    return found
+
+
+def _circle(graph: dict[Any, set[Any]]) -> list[Any]:
+    """The way from a place back to itself, where there is one."""
+    done: set[Any] = set()
+    for start in sorted(graph):
+        way, branches = [start], [iter(sorted(graph[start]))]
+        while branches and start not in done:
+            step = next(branches[-1], None)
+            if step is None:
+                branches.pop()
+                done.add(way.pop())
+            elif step in way:
+                return [*way[way.index(step) :], step]
+            elif step not in done and step in graph:
+                way.append(step)
+                branches.append(iter(sorted(graph[step])))
+    return []
+
+
+def check_declared(formula: Any) -> None:
+    """Refuse declarations that are none, or that name what the formula has not.
+
+    Raises:
+        IllFormed: naming formula and symbol.
+    """
+    where = formula.id or "a formula without an ID"
+    if not formula.id:
+        raise IllFormed(f"{where}: {formula.title!r} needs one, such as subject.name")
+    _check_kinds(formula)
+    for said, items in (
+        ("input", formula.inputs),
+        ("output", formula.outputs),
+        ("convention", [c.name for c in formula.conventions]),
+    ):
+        for item in items:
+            if list(items).count(item) > 1:
+                raise IllFormed(f"{where}: the {said} {item} is declared twice")
+    if not formula.outputs and (formula.lines or not formula.auxiliary):
+        raise IllFormed(f"{where}: it has no output")
+    defined = {line.left.tensor for line in formula.definitions}
+    for line in formula.definitions:
+        if line.left.tensor in formula.inputs:
+            raise IllFormed(f"{where}, line {line.left}: {line.name} is an input, and no line can define it")
+    for tensor in formula.outputs:
+        if tensor not in defined and tensor.name in {other.name for other in defined}:
+            raise IllFormed(
+                f"{where}: the output {tensor} has shape {tensor.shape}, unlike the tensor of the lines"
+            )
+    _check_conventions(formula)
+    _check_constants(formula, defined)
+    _check_texts(formula)
+
+
+def _check_kinds(formula: Any) -> None:
+    for said, items, kinds in (
+        ("inputs", formula.inputs, (Tensor, sympy.Symbol)),
+        ("lines", formula.lines, (Definition, LineChoice)),
+        ("outputs", formula.outputs, (Tensor,)),
+        ("conventions", formula.conventions, (Convention,)),
+        ("sources", formula.sources, (Source,)),
+        ("pitfalls", formula.pitfalls, (Pitfall,)),
+        ("worked", formula.worked, (Worked,)),
+    ):
+        if not isinstance(items, tuple | list):
+            one = f"define({items.left}, …)" if isinstance(items, Definition) else items
+            raise IllFormed(f"{formula.id}: its {said} are a tuple, as in ({one},); {one} was given")
+        for item in items:
+            if not isinstance(item, kinds):
+                names = " or ".join(kind.__name__.lower() for kind in kinds)
+                raise IllFormed(f"{formula.id}: {item!r} among its {said} is no {names}")
+
+
+def _check_conventions(formula: Any) -> None:
+    for convention in formula.conventions:
+        where, options = f"{formula.id}, convention {convention.name}", convention.options
+        if convention.name == "intermediates":
+            raise IllFormed(f"{where}: every formula has a convention of this name already")
+        for option in (convention.default, *convention.absent):
+            if option not in options:
+                raise IllFormed(f"{where}: {option!r} is no option; it has: {', '.join(options)}")
+    if formula.intermediates not in INTERMEDIATES.options:
+        raise IllFormed(
+            f"{formula.id}: intermediates is one of {', '.join(INTERMEDIATES.options)}; {formula.intermediates!r} was given"
+        )
+
+
+def _check_constants(formula: Any, defined: set[Tensor]) -> None:
+    for tensor, value in formula.constants.items():
+        if not isinstance(tensor, Tensor) or tensor.role != "constant":
+            raise IllFormed(f"{formula.id}: {tensor!r} has a value, but is no constant")
+        if not any(tensor in set(walk(line.right)) for line in formula.definitions):
+            raise IllFormed(f"{formula.id}: no line uses the constant {tensor}")
+        exact = None if isinstance(value, str | float) else sympy.sympify(value)
+        if exact is None or not exact.is_Rational:
+            raise IllFormed(f"{formula.id}: the constant {tensor} is an exact number; {value!r} was given")
+        if (tensor.domain == "positive" and exact <= 0) or (tensor.domain == "nonnegative" and exact < 0):
+            raise IllFormed(f"{formula.id}: the constant {tensor} is {tensor.domain}; {value} was given")
+
+
+def _check_texts(formula: Any) -> None:
+    _known(formula, "stored names the line", formula.stored, sorted(_lines(formula)))
+    inputs = [str(item) for item in formula.inputs]
+    lines = [line.name for line in formula.definitions]
+    conventions = [c.name for c in formula.conventions]
+    for pitfall in formula.pitfalls:
+        if pitfall.convention:
+            _known(formula, "a pitfall names the convention", (pitfall.convention,), conventions)
+    for worked in formula.worked:
+        _known(formula, "a worked example gives the input", worked.inputs, inputs)
+        if worked.output:
+            _known(formula, "a worked example is of the line", (worked.output,), lines)
+
+
+def _lines(formula: Any) -> set[str]:
+    """The names of its lines, and of those of the formulas that it applies."""
+    return {line.name for line in formula.definitions}.union(*(_lines(callee) for callee in formula.applied))
+
+
+def _known(formula: Any, said: str, names: Iterable[str], has: list[str]) -> None:
+    for name in names:
+        if name not in has:
+            raise IllFormed(f"{formula.id}: {said} {name!r}; the formula has: {', '.join(has) or 'none'}")
+
 
 ARITHMETIC = (Plus, Minus, Times, Over, Power, Negative, Func, SumOf, MaxOf)
 """What is made of values, conditions being none."""
@@ -82,17 +367,7 @@ def _check_line(formula: Any, line: Definition) -> None:
     given = {item for item in formula.inputs if isinstance(item, Tensor)} | set(formula.constants)
     sizes = _sizes(formula)
     outer = Scope(line.spans)
-    written = line.ranges[: len(line.ranges) - line.rows]
-    for symbol, first, last in line.ranges:
-        for end in (first, last):
-            _check_letters(end, where, sizes)
-        if symbol in sizes:
-            raise IllFormed(f"{where}: {symbol} is a size of the formula and an index of the line")
-        if (symbol, first, last) in written and symbol.name in {size.name for size in sizes}:
-            raise IllFormed(f"{where}: the index {symbol} has the name of a size")
-        if not is_index(symbol):
-            raise IllFormed(f"{where}: {symbol} is no index")
-        check_range((symbol, first, last), Scope({}), where)
+    _check_indices(line, where, sizes)
     for part, scope in parts(line.right, outer):
         if isinstance(part, Tensor) and part not in defined | given and part.role != "generator":
             known_names = ", ".join(sorted(t.name for t in defined | given))
@@ -115,6 +390,21 @@ def _check_line(formula: Any, line: Definition) -> None:
         raise IllFormed(f"{where}: {line.name} is {kinds[0]}, but the right side is {kinds[1]}")
     for side in (line.left, line.right):
         check_places(side, outer, where)
+
+
+def _check_indices(line: Definition, where: str, sizes: set[sympy.Symbol]) -> None:
+    """Refuse indices of a line that are none, or could be taken for sizes."""
+    written = line.ranges[: len(line.ranges) - line.rows]
+    for symbol, first, last in line.ranges:
+        for end in (first, last):
+            _check_letters(end, where, sizes)
+        if symbol in sizes:
+            raise IllFormed(f"{where}: {symbol} is a size of the formula and an index of the line")
+        if (symbol, first, last) in written and symbol.name in {size.name for size in sizes}:
+            raise IllFormed(f"{where}: the index {symbol} has the name of a size")
+        if not is_index(symbol):
+            raise IllFormed(f"{where}: {symbol} is no index")
+        check_range((symbol, first, last), Scope({}), where)
 
 
 def check_kinds(node: Basic, where: str) -> None:
@@ -292,6 +582,3 @@ def _sizes(formula: Any) -> set[sympy.Symbol]:
     shapes += [size for line in formula.definitions for size in line.left.tensor.shape]
     found = {item for item in formula.inputs if isinstance(item, sympy.Symbol)}
     return found.union(*(free_symbols(size) for size in shapes))
-
-
-__all__ = ["IllFormed", "check_calls", "check_formula", "check_kinds"]

@@ -12,8 +12,7 @@ from threading import RLock
 from typing import Any
 
 from spec.language.theorem import Theorem
-from spec.language.wellformed.claimed import check_claims
-from spec.language.wellformed.theorems import check_theorem
+from spec.language.wellformed.theorems import check_claims, check_theorem
 
 _putting_off = ContextVar("_putting_off", default=False)  # each thread has its own
 _examining = RLock()
@@ -85,6 +84,3 @@ def examination(formula: Any, theorem: Theorem) -> Callable[[], None]:
         check_claims(stated, theorem)
 
     return examine
-
-
-__all__ = ["Waiting", "examination", "later"]

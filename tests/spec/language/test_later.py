@@ -67,7 +67,7 @@ def test_what_is_well_formed_is_examined_once() -> None:
 def test_a_formula_that_is_looked_for_has_its_own_theorems_examined_only() -> None:
     """Those of what it applies wait until they are read."""
     code = """
-from spec.language.cited import known
+from spec.language.theorem import known
 from spec.language.registry import find
 find("attention.multi_head")
 assert not known("attention.multi_head").waiting

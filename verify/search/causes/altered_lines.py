@@ -20,7 +20,7 @@ from spec.language.arrays import DISCRETE, WHOLE, Tensor
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import evaluate, run
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Ref, lift
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
@@ -51,7 +51,7 @@ class Runs:
         """Every tensor at an example."""
         found = self.frames.get(id(example))
         if found is None:
-            made = run(self.flat, Walk(), bind(self.flat, example.inputs)).tensors
+            made = run(self.flat, RunningError(), bind(self.flat, example.inputs)).tensors
             found = self.frames[id(example)] = (example, made)
         return found[1]
 
@@ -61,7 +61,7 @@ class Runs:
         def finish(name: str, value: Any, part: bool) -> Any:
             return changes[name](value) if name in changes and not part else value
 
-        done = run(self.flat, Walk(), bind(self.flat, example.inputs), finish=finish)
+        done = run(self.flat, RunningError(), bind(self.flat, example.inputs), finish=finish)
         return [done.tensors[t.name].floats() for t in self.flat.outputs]
 
     @cached_property
@@ -98,7 +98,7 @@ class Runs:
         def alike(example: Example) -> list[Reals]:
             frame = self.frame(example)
             inputs = {**example.inputs, **{t.name: frame[t.name].floats() for t in read}}
-            done = run(small, Walk(), bind(small, inputs)).tensors[line.name]
+            done = run(small, RunningError(), bind(small, inputs)).tensors[line.name]
             return self.outputs(example, {line.name: lambda value: done})
 
         return alike

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -10,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
+from spec.language.evaluation.arithmetic import Arithmetic, Change
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.numbers import Num, has
 from spec.language.evaluation.truth import Bools
-from spec.language.evaluation.walk import Walk
 
 Made = TypeVar("Made")
 Array: TypeAlias = npt.NDArray[Any]
-Change: TypeAlias = Callable[[Array], Array]
-"""A rearrangement of arrays."""
+Finish: TypeAlias = Callable[[str, Any, bool], Any]
+"""What is stored for a tensor of this name with this value; the last tells a part of it, as a step stores it, from the whole."""
 
 
 class Frame:
@@ -33,14 +34,16 @@ class Frame:
         owned: the tensors whose arrays nobody else holds, so that entries may be written in place.
         guard: the entries that may count; the others need not have a value.
         left_open: some comparison was not decided.
+        calls: what stands in the place of a formula that a claim applies; None in the lines of a formula.
+        outcomes: the values of a random entry with their probabilities, over which expectations are taken.
         most: about how many bytes the tensors that the run made held at once at most, where they were let go.
     """
 
     __slots__ = (
         "arithmetic",
         "booleans",
+        "calls",
         "certain",
-        "contracts",
         "guard",
         "integers",
         "kept",
@@ -49,23 +52,25 @@ class Frame:
         "literals",
         "low",
         "most",
+        "outcomes",
         "owned",
         "sizes",
         "tensors",
         "undecided",
-        "writes",
     )
 
     def __init__(
         self,
-        arithmetic: Any,
+        arithmetic: Arithmetic[Any],
         bindings: Bindings,
         sizes: tuple[int | None, ...],
         known: Known,
         slots: Slots,
+        tensors: Mapping[str, Any] | None = None,
     ) -> None:
         self.arithmetic = arithmetic
-        self.contracts, self.writes = isinstance(arithmetic, Walk), hasattr(arithmetic, "write")
+        self.calls: Any = None
+        self.outcomes: Sequence[tuple[Any, Any]] | None = None
         self.certain: bool = arithmetic.certain
         self.sizes = sizes
         self.kept, self.low, self.length = known.kept, known.low, known.length
@@ -77,7 +82,7 @@ class Frame:
         self.guard: Bools | None = None
         self.left_open = False
         self.most = 0
-        self.tensors: dict[str, Any] = bindings.numbers(arithmetic)
+        self.tensors: dict[str, Any] = dict(tensors if tensors is not None else bindings.numbers(arithmetic))
 
 
 @dataclass
@@ -155,6 +160,45 @@ class Known:
         self.low, self.length = [0] * slots.axes, [-1] * slots.axes
 
 
+MOST_SIZES = 16
+"""For how many choices of sizes what depends on them alone is kept."""
+
+
+class Sized:
+    """Something compiled, with what it knows at each choice of sizes; ``slots`` is complete."""
+
+    def __init__(self, slots: Slots) -> None:
+        self.slots = slots
+        self.symbols = tuple(slots.sizes)
+        self.known: OrderedDict[tuple[int | None, ...], Known] = OrderedDict()
+
+    def frame(
+        self, arithmetic: Arithmetic[Any], bindings: Bindings, tensors: Mapping[str, Any] | None = None
+    ) -> Frame:
+        """A run at given inputs; ``tensors`` holds the real ones, where they are numbers of the arithmetic already."""
+        sizes = _in_order(self.symbols, bindings.sizes)
+        return Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots, tensors)
+
+    def _at(self, sizes: tuple[int | None, ...]) -> Known:
+        """What is known at these sizes."""
+        found = self.known.get(sizes)
+        if found is None:
+            found = self.known[sizes] = Known(self.slots)
+            if len(self.known) > MOST_SIZES:
+                self.known.popitem(last=False)
+        else:
+            self.known.move_to_end(sizes)
+        return found
+
+
+def _in_order(symbols: tuple[sympy.Symbol, ...], sizes: dict[sympy.Symbol, int]) -> tuple[int | None, ...]:
+    """The sizes in the program's order: found by identity, without hashing a symbol, wherever they can be."""
+    known = {id(symbol): value for symbol, value in sizes.items()}
+    if all(id(symbol) in known for symbol in symbols):
+        return tuple(known[id(symbol)] for symbol in symbols)
+    return tuple(sizes.get(symbol) for symbol in symbols)
+
+
 @dataclass(frozen=True)
 class Axis:
     """An index as an axis.
@@ -187,7 +231,7 @@ class Around:
         return Around(self.depth + 1, {**self.axes, symbol: axis})
 
 
-def spread(arithmetic: Any, value: Any, shape: tuple[int, ...]) -> Any:
+def spread(arithmetic: Arithmetic[Any], value: Any, shape: tuple[int, ...]) -> Any:
     """A value in a shape, along the axes where it has no length of its own; most have it already."""
     return value if isinstance(value, Num) and value.fills(shape) else arithmetic.view(value, filled(shape))
 

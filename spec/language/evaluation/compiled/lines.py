@@ -10,15 +10,14 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import WHOLE, Tensor
+from spec.language.evaluation.arithmetic import Change
 from spec.language.evaluation.compiled.conditions import Opening, Value
-from spec.language.evaluation.compiled.frame import Around, Change, Frame, spread
-from spec.language.evaluation.compiled.indices import Condition, Index
-from spec.language.evaluation.compiled.reading import Places, Reader
+from spec.language.evaluation.compiled.frame import Around, Finish, Frame, spread
+from spec.language.evaluation.compiled.indices import Condition, Index, Places, Reader
 from spec.language.evaluation.compiled.values import Values
-from spec.language.evaluation.families import Families
 from spec.language.evaluation.indexing import within_tensor
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.stepping import Finish
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.evaluation.truth import Truth
 from spec.language.lines import Definition
 from spec.language.trees import free_symbols
@@ -104,8 +103,6 @@ class Compiled:
 
     def _window(self, frame: Frame, shape: Shape) -> Change | None:
         """The part of the tensor that the line writes, where it can be written in place."""
-        if not frame.writes:
-            return None
         if self.name not in frame.tensors:
             frame.tensors[self.name] = frame.arithmetic.zeros(shape)
             frame.owned.add(self.name)
@@ -158,8 +155,8 @@ class Compiled:
 class Lines(Values):
     """Compiles lines."""
 
-    def __init__(self, families: Families | None) -> None:
-        super().__init__(families)
+    def __init__(self, softmax_groups: SoftmaxGroups | None) -> None:
+        super().__init__(softmax_groups)
         self.shapes: dict[tuple[Any, ...], Sized] = {}
         self.extents: dict[tuple[int, ...], Sized] = {}
 
@@ -216,7 +213,7 @@ class Lines(Values):
                 around, opening = self.opened(symbol, first, last, around, slots[symbol])
                 openings.append(opening)
             static = static and (around.axes[symbol].static or symbol in fixed)
-        return around, _together(openings), static
+        return around, together(openings), static
 
     def shape(self, tensor: Tensor) -> Sized:
         """The shape of a tensor as numbers; tensors of one shape share it."""
@@ -250,7 +247,7 @@ class Lines(Values):
         return found
 
 
-def _together(openings: list[Opening | None]) -> Opening:
+def together(openings: list[Opening | None]) -> Opening:
     """Several indices opened one inside the other; None stands for one that is fixed."""
     ranged = [opening for opening in openings if opening is not None]
 

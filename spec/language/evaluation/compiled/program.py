@@ -1,32 +1,197 @@
-"""Programs: a flattened formula compiled once, run in any arithmetic at any sizes."""
+"""Programs: a flattened formula compiled once, run in any arithmetic at any sizes; a recurrence runs its lines at each value of
+its step, and so on inward.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import sympy
 
+from spec.language.arrays import DISCRETE
+from spec.language.evaluation.arithmetic import Arithmetic
 from spec.language.evaluation.binding import Bindings
-from spec.language.evaluation.compiled.frame import Frame, Known
-from spec.language.evaluation.compiled.lines import Compiled
-from spec.language.evaluation.compiled.steps import Recurrence, Steps
+from spec.language.evaluation.compiled.conditions import Opening
+from spec.language.evaluation.compiled.frame import Finish, Frame, Sized
+from spec.language.evaluation.compiled.indices import Index
+from spec.language.evaluation.compiled.lines import Compiled, Lines
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.stepping import Finish
 from spec.language.flatten import Flat
-from spec.language.ordering import Group
+from spec.language.lines import Definition
+from spec.language.ordering import Group, Step
+from spec.language.trees import free_symbols
 
-MOST_SIZES = 16
-"""For how many choices of sizes what depends on them alone is kept."""
+
+@dataclass(frozen=True)
+class Along:
+    """Where a line writes along a step: at ``slope·index + offset`` over the index's range; without an index, at the offset."""
+
+    slot: int | None
+    slope: int
+    offset: Index
+    enter: Opening | None = None
+    ends: tuple[Index, Index] | None = None
+
+    def reach(self, frame: Frame) -> tuple[int, int, int]:
+        """The offset, and where the line writes first and last; nowhere if first is after last."""
+        offset = (
+            int(self.offset.array(frame).item()) if self.offset.number is None else self.offset.number(frame)
+        )
+        if self.ends is None:
+            return offset, offset, offset
+        low, high = self.ends
+        if low.plain and high.plain and low.number is not None and high.number is not None:
+            first, last = low.number(frame), high.number(frame)
+            if first > last:
+                return offset, 0, -1
+        else:  # a range may depend on another index: then it is the widest
+            assert self.enter is not None
+            self.enter(frame)
+            lows, highs = low.array(frame), high.array(frame)
+            frame.guard = None
+            if not lows.size or not highs.size:
+                return offset, 0, -1
+            first, last = int(lows.min()), int(highs.max())
+        first, last = sorted((self.slope * first + offset, self.slope * last + offset))
+        return offset, first, last
 
 
-class Program:
+@dataclass(frozen=True)
+class Run:
+    """Lines evaluated one after the other, those of them that have a part at the steps around."""
+
+    lines: tuple[tuple[int, Compiled, bool], ...]
+
+    def run(self, frame: Frame, active: frozenset[int], finish: Finish | None) -> None:
+        """Evaluate; ``active`` numbers the lines that have a part here."""
+        for number, line, finished in self.lines:
+            if number in active:
+                line.run(frame, finish if finished else None)
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """A recurrence: where each line writes along its step, and what one step evaluates."""
+
+    ascends: bool
+    places: tuple[tuple[int, Along], ...]
+    body: tuple[Run | Stepped, ...]
+
+    def run(self, frame: Frame, active: frozenset[int], finish: Finish | None) -> None:
+        """Evaluate the body at each value of the step at which some line writes."""
+        reaches = [(number, along, *along.reach(frame)) for number, along in self.places if number in active]
+        first = min((reach[3] for reach in reaches), default=0)
+        last = max((reach[4] for reach in reaches), default=-1)
+        for now in range(first, last + 1) if self.ascends else range(last, first - 1, -1):
+            here = []
+            for number, along, offset, start, end in reaches:
+                if start <= now <= end:
+                    here.append(number)
+                    if along.slot is not None:
+                        frame.low[along.slot], frame.length[along.slot] = along.slope * (now - offset), 1
+            now_active = frozenset(here)
+            for part in self.body:
+                part.run(frame, now_active, finish)
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """Lines that refer to one another, and the tensors that they fill."""
+
+    tensors: tuple[tuple[str, Any], ...]
+    part: Stepped
+    every: frozenset[int]
+
+    def run(self, frame: Frame, finish: Finish | None) -> None:
+        """Evaluate all steps."""
+        for name, shape in self.tensors:
+            if name not in frame.tensors:
+                frame.tensors[name] = frame.arithmetic.zeros(shape(frame))
+                frame.owned.add(name)
+        self.part.run(frame, self.every, finish)
+
+
+class Steps(Lines):
+    """Compiles recurrences."""
+
+    def recurrence(self, group: Group) -> Recurrence:
+        """A group of lines that step through an index."""
+        added = {line.name for line in group.lines if line.accumulate}
+        tensors = {
+            line.name: line.left.tensor for line in group.lines if line.left.tensor.domain not in DISCRETE
+        }
+        slots = [{symbol: self.slots.axis() for symbol in line.spans} for line in group.lines]
+        lines = list(zip(range(len(slots)), group.lines, slots, strict=True))
+        self.stepping = True
+        part = self._stepped(group, [(*line, frozenset()) for line in lines], added)
+        self.stepping = False
+        assert isinstance(part, Stepped)
+        return Recurrence(
+            tuple((name, self.shape(tensor)) for name, tensor in tensors.items()),
+            part,
+            frozenset(range(len(slots))),
+        )
+
+    def _stepped(
+        self,
+        group: Group,
+        lines: list[tuple[int, Definition, Mapping[sympy.Symbol, int], frozenset[Any]]],
+        added: set[str],
+    ) -> Run | Stepped:
+        if group.step is None:
+            return Run(
+                tuple(
+                    (number, self.line(line, slots, fixed), line.name not in added)
+                    for number, line, slots, fixed in lines
+                )
+            )
+        places, inner = [], []
+        for number, line, slots, fixed in lines:
+            symbol, along = self._along(group.step, line, slots, fixed)
+            places.append((number, along))
+            inner.append((number, line, slots, fixed if symbol is None else fixed | {symbol}))
+        body = []
+        for part in group.body:
+            own = {id(line) for line in part.lines}
+            body.append(self._stepped(part, [each for each in inner if id(each[1]) in own], added))
+        return Stepped(group.step.ascends, tuple(places), tuple(body))
+
+    def _along(
+        self, step: Step, line: Definition, slots: Mapping[sympy.Symbol, int], fixed: frozenset[Any]
+    ) -> tuple[sympy.Symbol | None, Along]:
+        symbol, slope, rest = moved(step.of(line), line, fixed)
+        own = {s: slots[s] if s in fixed else self.slots.axis() for s in slots}  # the line opens its own
+        if symbol is None:
+            around, _, _ = self.indices(line, own, fixed)
+            return None, Along(None, 0, self.index(rest, around))
+        around, enter, _ = self.indices(line, own, fixed, without=symbol)
+        first, last = (self.index(end, around) for end in line.spans[symbol])
+        return symbol, Along(slots[symbol], slope, self.index(rest, around), enter, (first, last))
+
+
+@lru_cache(maxsize=4096)
+def moved(
+    place: sympy.Expr, line: Definition, fixed: frozenset[sympy.Symbol]
+) -> tuple[sympy.Symbol | None, int, sympy.Expr]:
+    """A place as ±symbol + rest, for the one index of the line that is not fixed and moves it."""
+    place = sympy.expand(place)
+    found = [s for s in line.spans if s in free_symbols(place) and s not in fixed]
+    symbol = found[0] if found else None
+    slope = 0 if symbol is None else place.coeff(symbol)
+    if len(found) > 1 or abs(slope) not in (0, 1):
+        raise ValueError(f"a recurrence cannot be stepped through by {place} in {line.left}")
+    return symbol, int(slope), place if symbol is None else place - slope * symbol
+
+
+class Program(Sized):
     """The lines of a flattened formula as closures; see :meth:`run`. ``stored`` names what an implementation stores."""
 
     def __init__(self, flat: Flat) -> None:
-        compiler, outputs = Steps(flat.families), {t.name for t in flat.outputs}
+        compiler, outputs = Steps(flat.softmax_groups), {t.name for t in flat.outputs}
         self.groups, made, read = [], [], []
         for group in flat.groups:
             compiler.read = set()
@@ -34,14 +199,12 @@ class Program:
             made.append({line.name for line in group.lines})
             read.append(compiler.read)
         self.passing = _passing(made, read, outputs)
-        self.slots = compiler.slots
         self.stored = flat.stored | outputs
-        self.symbols = tuple(self.slots.sizes)
-        self.known: OrderedDict[tuple[int | None, ...], Known] = OrderedDict()
+        super().__init__(compiler.slots)
 
     def run(
         self,
-        arithmetic: Any,
+        arithmetic: Arithmetic[Any],
         bindings: Bindings,
         finish: Finish | None = None,
         every: bool = True,
@@ -50,8 +213,7 @@ class Program:
 
         Unless ``every`` tensor is asked for, each goes once nothing reads it any more, outputs excepted.
         """
-        sizes = _in_order(self.symbols, bindings.sizes)
-        frame = Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots)
+        frame = self.frame(arithmetic, bindings)
         held: dict[str, int] = {}
         for (lines, recurrence, names), (made, done) in zip(self.groups, self.passing, strict=True):
             if recurrence is not None:
@@ -69,17 +231,6 @@ class Program:
                     frame.tensors.pop(name, None)
                     held.pop(name, None)
         return frame
-
-    def _at(self, sizes: tuple[int | None, ...]) -> Known:
-        """What is known at these sizes."""
-        found = self.known.get(sizes)
-        if found is None:
-            found = self.known[sizes] = Known(self.slots)
-            if len(self.known) > MOST_SIZES:
-                self.known.popitem(last=False)
-        else:
-            self.known.move_to_end(sizes)
-        return found
 
 
 def compiled(flat: Flat) -> Program:
@@ -120,11 +271,3 @@ def _bytes(tensor: Any) -> int:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return int(array.nbytes)
-
-
-def _in_order(symbols: tuple[sympy.Symbol, ...], sizes: dict[sympy.Symbol, int]) -> tuple[int | None, ...]:
-    """The sizes in the program's order: found by identity, without hashing a symbol, wherever they can be."""
-    known = {id(symbol): value for symbol, value in sizes.items()}
-    if all(id(symbol) in known for symbol in symbols):
-        return tuple(known[id(symbol)] for symbol in symbols)
-    return tuple(sizes.get(symbol) for symbol in symbols)

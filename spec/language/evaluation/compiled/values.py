@@ -1,27 +1,33 @@
-"""Values compiled: closures that give numbers of whatever arithmetic the run has, one axis for each index around."""
+"""Values compiled: closures that give numbers of whatever arithmetic the run has, one axis for each index around.
+
+What a run asks for in several places, or several runs in one, is worked out once. The exponentials of a softmax stand in its
+numerator, in its denominator and, over and over, in its gradient; a deviation from a mean does, too. A root of a size is the same
+number in every run of these sizes. An arithmetic that draws its roundings is asked each time anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import reduce
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import sympy
 
-from spec.language.arrays import WHOLE
-from spec.language.binders import MaxOf, SumOf
+from spec.language.arrays import DISCRETE, WHOLE
+from spec.language.binders import Expectation, MaxOf, SumOf
 from spec.language.calls import Call, Pullback
+from spec.language.evaluation.arithmetic import Arithmetic, Change
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
-from spec.language.evaluation.compiled.frame import Around, Array, Change, Frame, spread
-from spec.language.evaluation.compiled.indices import Index, refusal
-from spec.language.evaluation.compiled.reading import STANDING, Places
-from spec.language.evaluation.compiled.sharing import Shared, constant, is_constant, shareable
+from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, spread
+from spec.language.evaluation.compiled.indices import STANDING, Index, Places, refusal
 from spec.language.evaluation.contraction import FEWEST
-from spec.language.evaluation.families import Families
+from spec.language.evaluation.integer_range import by_products, is_integral, reach, spelt_out
+from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.evaluation.truth import Truth
-from spec.language.evaluation.wholes import by_products, is_integral, reach, spelt_out
 from spec.language.exact import fraction
 from spec.language.expr import (
     Case,
@@ -37,15 +43,168 @@ from spec.language.expr import (
     Times,
     Undefined,
 )
-from spec.language.trees import free_symbols
+from spec.language.trees import free_symbols, walk
+
+Key: TypeAlias = tuple[Any, ...]
+"""What a value is, whatever its indices are called."""
+
+MOST_CONSTANTS = 64
+"""For how many choices of the sizes in it a constant is kept."""
+_OPERATIONS = (Func, Minus, Over, Plus, Power, Times)
+
+
+class Shared:
+    """A value that several places of a program may ask for, each along indices of its own: as the first works it out.
+
+    It is worked out from the tensors that are ``read``.
+    """
+
+    def __init__(
+        self, place: int, value: Value, read: Collection[str], axes: Sequence[Axis], depth: int
+    ) -> None:
+        self.place, self.value, self.read, self.askers = place, value, frozenset(read), 0
+        self.own, self.depth = _own(axes), depth
+
+    def asked(self, axes: Sequence[Axis], depth: int, family: Any) -> Value:
+        """The value along these of so many indices, as one of a softmax's family."""
+        self.askers += 1
+        value, place, before, own = self.value, self.place, self.depth, _own(axes)
+        same = own == self.own and depth == before
+        drop = tuple([slice(None) if k in self.own else 0 for k in range(before)])
+        spread = tuple([slice(None) if k in own else None for k in range(depth)])
+
+        def moved(array: Array) -> Array:
+            found: Array = array[drop][spread] if array.ndim == before else array
+            return found
+
+        def shared(frame: Frame) -> Any:
+            if self.askers == 1:
+                return value(frame)
+            kept = frame.literals[place]
+            found = value(frame) if kept is None else kept[0]
+            if frame.certain:
+                left = (self.askers if kept is None else kept[1]) - 1
+                frame.literals[place] = (found, left) if left else None
+            found = found if same else frame.arithmetic.view(found, moved)
+            if isinstance(found, Num) and found.softmax is not None and found.softmax[0] != family:
+                return replace(found, softmax=(family, found.softmax[1]))
+            return found
+
+        return shared
+
+
+def _own(axes: Sequence[Axis]) -> frozenset[int]:
+    """The places of a value's axes; the first of all is there in any case, since it may count samples."""
+    return frozenset({0, *(axis.place for axis in axes)})
+
+
+def shareable(
+    node: Any, around: Around, softmax_groups: SoftmaxGroups | None
+) -> tuple[Key, list[Axis]] | None:
+    """What a value is, and its indices, from the outermost to the innermost; None if it is none that is shared.
+
+    Each entry that it is made of has to be there at any sizes: nothing around then tells whether it counts.
+    """
+    if not isinstance(node, _OPERATIONS) or not around.depth:
+        return None
+    found: dict[sympy.Symbol, Axis] = {}
+    if not _entries(node, around, found):
+        return None
+    symbols = sorted(found, key=lambda symbol: found[symbol].place)
+    axes = [found[symbol] for symbol in symbols]
+    form = _form(node, {symbol: number for number, symbol in enumerate(symbols)}, around, softmax_groups)
+    if form is None:
+        return None
+    return (form, *(axis.slot for axis in axes), bool(axes) and not axes[0].place), axes
+
+
+def _entries(node: Any, around: Around, found: dict[sympy.Symbol, Axis]) -> bool:
+    """Whether a value is made of operations on numbers, sizes and entries that are there at any sizes; their indices."""
+    if isinstance(node, Literal):
+        return not free_symbols(node) & around.axes.keys()
+    if isinstance(node, Ref):
+        if node.tensor.domain in DISCRETE:
+            return False
+        for part, size in zip(node.index, node.tensor.shape, strict=True):
+            axis = around.axes.get(part)
+            if axis is None or axis.size is None or axis.size != size:
+                return False
+            found[part] = axis
+        return len(set(node.index)) == len(node.index)
+    return isinstance(node, (*_OPERATIONS, Negative)) and all(
+        _entries(part, around, found) for part in node.args[isinstance(node, Func) :]
+    )
+
+
+def _form(
+    node: Any, numbers: dict[sympy.Symbol, int], around: Around, softmax_groups: SoftmaxGroups | None
+) -> Key | None:
+    """A value with its indices numbered; None if its exponentials depend on others, through what they are divided by."""
+    if isinstance(node, Literal):
+        return (node,)
+    if isinstance(node, Ref):
+        return (node.tensor.name, *(numbers[part] for part in node.index))
+    parts: list[Any] = [type(node)]
+    if isinstance(node, Func):
+        parts.append(node.name)
+        family = (
+            softmax_groups.of(node.args[1]) if softmax_groups is not None and node.name == "exp" else None
+        )
+        if family is not None:
+            if not free_symbols(family[1]) & around.axes.keys() <= numbers.keys():
+                return None
+            parts.append(family[0][0])
+    for part in node.args[isinstance(node, Func) :]:
+        form = _form(part, numbers, around, softmax_groups)
+        if form is None:
+            return None
+        parts.append(form)
+    return tuple(parts)
+
+
+def is_constant(node: Any, around: Around, softmax_groups: SoftmaxGroups | None) -> bool:
+    """Whether a value is worked out from the sizes in it and from numbers alone: an exponential that is divided by a sum is not,
+    since what is subtracted from its exponent depends on what the sum runs over.
+    """
+    plain = isinstance(node, Func | Over | Power) and not _tensors(node) and _entries(node, around, {})
+    return plain and not any(
+        softmax_groups is not None
+        and isinstance(part, Func)
+        and part.name == "exp"
+        and softmax_groups.of(part.args[1])
+        for part in walk(node)
+    )
+
+
+def _tensors(node: Any) -> bool:
+    return isinstance(node, Ref) or any(_tensors(part) for part in node.args)
+
+
+def constant(value: Value, sizes: Sequence[Callable[[Frame], int]]) -> Value:
+    """A value of sizes alone, kept from run to run for each choice of them and each precision."""
+    kept: dict[Key, Num] = {}
+
+    def found(frame: Frame) -> Any:
+        precision = frame.arithmetic.precision_name
+        if precision is None:
+            return value(frame)
+        key = (precision, *[size(frame) for size in sizes])
+        number = kept.get(key)
+        if number is None:
+            if len(kept) >= MOST_CONSTANTS:
+                kept.clear()
+            number = kept[key] = value(frame)
+        return number
+
+    return found
 
 
 class Values(Conditions):
-    """Compiles values; ``families`` tells of exponentials that are divided by their own sum."""
+    """Compiles values; ``softmax_groups`` tells of exponentials that are divided by their own sum."""
 
-    def __init__(self, families: Families | None) -> None:
+    def __init__(self, softmax_groups: SoftmaxGroups | None) -> None:
         super().__init__()
-        self.families = families
+        self.softmax_groups = softmax_groups
         self.shared: dict[Any, Shared] = {}
         self.read: set[str] = set()  # the tensors that are read by what was compiled since it was emptied
         self.stepping = False  # tensors are filled by and by: an entry may change
@@ -55,10 +214,10 @@ class Values(Conditions):
         handler = _VALUES.get(type(node))
         if handler is None:
             return refusal(TypeError(f"{type(node).__name__} has no value: {node}"))
-        if is_constant(node, around, self.families):
+        if is_constant(node, around, self.softmax_groups):
             sizes = [self.index(size, around).number for size in sorted(free_symbols(node), key=str)]
             return constant(handler(self, node, around), [size for size in sizes if size is not None])
-        found = None if self.stepping else shareable(node, around, self.families)
+        found = None if self.stepping else shareable(node, around, self.softmax_groups)
         if found is None:
             return handler(self, node, around)
         key, axes = found
@@ -73,8 +232,10 @@ class Values(Conditions):
 
     def _family(self, node: Any) -> Any:
         """The family of an exponential that is divided by the sum of such; None for all else."""
-        exponential = isinstance(node, Func) and node.name == "exp" and self.families is not None
-        found = self.families.of(node.args[1]) if exponential and self.families is not None else None
+        exponential = isinstance(node, Func) and node.name == "exp" and self.softmax_groups is not None
+        found = (
+            self.softmax_groups.of(node.args[1]) if exponential and self.softmax_groups is not None else None
+        )
         return None if found is None else found[0]
 
     def _ref(self, node: Ref, around: Around) -> Value:
@@ -120,12 +281,25 @@ class Values(Conditions):
         if expr == sympy.pi:
             scalar = _reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.arithmetic.pi(), scalar)
+        if expr.has(sympy.pi):
+            return self._with_pi(expr, around)
         over, under = fraction(expr)
         numerator = self._whole(over, around)
         if under == 1:
             return numerator
         denominator = self._whole(under, around)
         return lambda frame: frame.arithmetic.over(numerator(frame), denominator(frame))
+
+    def _with_pi(self, expr: sympy.Expr, around: Around) -> Value:
+        """Arithmetic over letters, numbers and π."""
+        if isinstance(expr, sympy.Add | sympy.Mul):
+            join = "plus" if isinstance(expr, sympy.Add) else "times"
+            parts = [self.value(Literal(part), around) for part in expr.args]
+            return lambda frame: reduce(getattr(frame.arithmetic, join), [part(frame) for part in parts])
+        if isinstance(expr, sympy.Pow) and expr.exp.is_Integer:
+            base, power = self.value(Literal(expr.base), around), int(expr.exp)
+            return lambda frame: frame.arithmetic.power(base(frame), None, power)
+        return refusal(ValueError(f"{expr} is no number that can be evaluated"))
 
     def _whole(self, expr: sympy.Expr, around: Around) -> Value:
         """Index arithmetic as what it is; computed as values are where it may become larger than whole numbers are held."""
@@ -200,7 +374,7 @@ class Values(Conditions):
             saved, arithmetic = frame.guard, frame.arithmetic
             where = enter(frame)
             terms = frame.length[slot]
-            if len(parts) > 1 and frame.contracts and _products(frame, slots) >= FEWEST:
+            if len(parts) > 1 and _products(frame, slots) >= FEWEST:
                 values = [part(frame) for part in parts]
                 frame.guard = saved
                 found = arithmetic.contract(values, terms, where)
@@ -253,7 +427,7 @@ class Values(Conditions):
         argument = self.value(inner, around)
         if name != "exp":
             return lambda frame: frame.arithmetic.function(name, argument(frame))
-        found = None if self.families is None else self.families.of(inner)
+        found = None if self.softmax_groups is None else self.softmax_groups.of(inner)
         if found is None:
             return lambda frame: frame.arithmetic.exponential(argument(frame), None, None)
         family, largest = found[0], self.value(found[1], around)
@@ -298,10 +472,15 @@ class Values(Conditions):
         scalar = _reshaped((1,) * around.depth)
         return lambda frame: frame.arithmetic.view(frame.arithmetic.undefined(), scalar)
 
-    def _call(self, node: Call | Pullback, around: Around) -> Value:
+    def call(self, node: Call | Pullback, around: Around) -> Value:
+        """A formula applied; see :mod:`~spec.language.evaluation.compiled.applications`."""
         return refusal(
             TypeError(f"{node.args[0]} is applied here, but calls are not evaluated in this place")
         )
+
+    def expectation(self, node: Expectation, around: Around) -> Value:
+        """An expectation; see :mod:`~spec.language.evaluation.compiled.applications`."""
+        return refusal(TypeError(f"Expectation has no value: {node}"))
 
 
 def _exact(index: Index) -> Value:
@@ -318,10 +497,17 @@ def _products(frame: Frame, slots: list[int]) -> int:
     return prod([length[slot] or 1 for slot in slots])
 
 
-def _terms(arithmetic: Any, value: Any, terms: int, where: Truth | None) -> Any:
+def _terms(arithmetic: Arithmetic[Any], value: Any, terms: int, where: Truth | None) -> Any:
     """The terms of a sum in its length, and in the shape of the condition that permits them."""
     others = (1,) * (len(arithmetic.shape(value)) - 1) if where is None else where.holds.shape[:-1]
     return spread(arithmetic, value, (*others, terms))
+
+
+def factors(node: Any) -> list[Any]:
+    """The factors of a product; a square is one."""
+    if not isinstance(node, Times) or node.args[0] == node.args[1]:
+        return [node]
+    return [*factors(node.args[0]), *factors(node.args[1])]
 
 
 _VALUES: dict[type, Callable[[Values, Any, Around], Value]] = {
@@ -339,6 +525,7 @@ _VALUES: dict[type, Callable[[Values, Any, Around], Value]] = {
     SumOf: Values._sum,
     MaxOf: Values._max,
     Undefined: Values._undefined,
-    Call: Values._call,
-    Pullback: Values._call,
+    Call: lambda made, node, around: made.call(node, around),
+    Pullback: lambda made, node, around: made.call(node, around),
+    Expectation: lambda made, node, around: made.expectation(node, around),
 }

@@ -10,11 +10,9 @@ import sympy
 
 from spec.language.expr import Node
 from spec.language.formula import Formula
-from spec.language.proving.deciding.goals import Given, Goal, Range
-from spec.language.proving.deciding.place import Place
+from spec.language.proving.deciding.place import Given, Goal, Place, Range
 from spec.language.proving.obligations import Obligation
-from spec.language.proving.rules.register import Rule
-from spec.language.proving.rules.stepwise import RULES
+from spec.language.proving.rules.register import RULES, Rule
 from spec.language.theorem import Assurance, Claim, Induction, Proof, Step, Theorem
 from spec.language.trees import free_symbols, substitute
 
@@ -248,13 +246,3 @@ def _ranges(claim: Claim, *before: Range) -> tuple[Range, ...]:
 
 def _filled(proofs: tuple[Proof, ...], claims: tuple[Claim, ...], why: str) -> tuple[Proof, ...]:
     return (*proofs, *(Proof(why=why) for _ in claims[len(proofs) :]))
-
-
-__all__ = [
-    "CheckedClaim",
-    "CheckedInduction",
-    "CheckedStep",
-    "chain",
-    "conventions_of",
-    "derived",
-]

@@ -2,35 +2,347 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import sympy
+from sympy.core.basic import Basic
 
 from spec.language.abbreviations import meant
-from spec.language.arrays import Tensor, each
-from spec.language.cited import Cited
-from spec.language.expr import Compare, Node, lift
+from spec.language.arrays import Comprehension, Tensor, each
+from spec.language.binders import AnyOf
+from spec.language.calls import ABSENT, Call, shape_of
+from spec.language.expr import TRUE, Compare, Node, Not, lift
 from spec.language.formula import Formula
-from spec.language.proving.deciding.citing import instance
-from spec.language.proving.deciding.equality import vanishes
-from spec.language.proving.deciding.goals import Given, Goal, for_all
 from spec.language.proving.knowledge.facts import Facts
-from spec.language.proving.knowledge.schemes import Lemma, Scheme
+from spec.language.proving.knowledge.schemes import Lemma
 from spec.language.proving.obligations import Obligation, Undischarged, Unprovable
 from spec.language.proving.reading.defining import ParityNeeded
-from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.frames import Frame, Origin
 from spec.language.proving.reading.reader import Reader
 from spec.language.proving.reading.recurrences import MOST_STEPS
-from spec.language.proving.signs.sets import NONNEGATIVE, POSITIVE
-from spec.language.proving.terms.polynomials import ZERO, Atom, Poly, number
+from spec.language.proving.rules.normal import Normal, Scheme
+from spec.language.proving.signs.of_terms import times_power
+from spec.language.proving.signs.sets import NONNEGATIVE, NULL, POSITIVE
+from spec.language.proving.terms.polynomials import (
+    ONE,
+    ZERO,
+    Atom,
+    Mono,
+    Poly,
+    conjuncts,
+    number,
+    of_mono,
+    total,
+)
 from spec.language.proving.terms.replacing import Change, rebuild
 from spec.language.proving.terms.writing import condition_text, text
 from spec.language.symbols import indices
-from spec.language.theorem import Step
+from spec.language.theorem import Cited, Claim, Proof, Step, Theorem
+from spec.language.trees import free_symbols
+from spec.language.wellformed.letters import is_condition
+
+CASES = 10
+"""How many nested case distinctions are tried."""
+
+
+def vanishes(n: Normal, difference: Poly, facts: Facts, depth: int = 0) -> Poly:
+    """What remains of a difference: zero when it vanishes wherever the facts hold.
+
+    Raises:
+        Undischarged: it would vanish if something were known to be nonzero.
+    """
+    if facts.impossible:
+        return ZERO
+    difference = rebuild(n, difference, Change(again=True), facts)
+    if not difference:
+        return ZERO
+    undecided = [lit for lit in difference.conditions if facts.decide(lit) is None]
+    if undecided and depth < CASES:
+        return _by_cases(n, difference, undecided[0], facts, depth)
+    cleared, missing = _cleared(n, difference, facts)
+    if cleared != difference or missing:
+        left = vanishes(n, cleared, facts, depth + 1) if depth < CASES else cleared
+        if left:
+            return difference
+        if missing:
+            raise Undischarged(" and ".join(f"{text(n, value)} ≠ 0" for value in missing))
+        return ZERO
+    for rewrite in (_term_by_term, _range_split, _exponents):
+        result = rewrite(n, difference, facts, depth)
+        if result is not None:
+            return result
+    return difference
+
+
+def _by_cases(n: Normal, difference: Poly, lit: Atom, facts: Facts, depth: int) -> Poly:
+    n.note("cases")
+    n.missed(())
+    for truth in (True, False):
+        case = facts.assume(lit, truth)
+        part = difference.at(lit, truth)
+        if truth and lit.kind == "eq":
+            part = _identified(n, part, lit, case)
+        remains = vanishes(n, part, case, depth + 1)
+        if remains:
+            if not n.counter_case:
+                n.missed(case.added[len(facts.root.added) :])
+            return remains
+    return ZERO
+
+
+def _identified(n: Normal, poly: Poly, lit: Atom, facts: Facts) -> Poly:
+    """Where two indices agree, one name for both."""
+    for symbol in sorted(lit.symbols, key=lambda s: s.key, reverse=True):
+        linear = lit.args[0].linear_in(symbol)
+        if linear is not None and abs(linear[0]) == 1:
+            return rebuild(n, poly, Change(symbols={symbol: linear[1].scaled(-linear[0])}), facts)
+    return poly
+
+
+def _cleared(n: Normal, difference: Poly, facts: Facts) -> tuple[Poly, list[Poly]]:
+    """The difference times its denominators, and the denominators not known to be nonzero."""
+    missing: list[Poly] = []
+    inverses = {
+        a.args[0].key: a.args[0] for m in difference.terms for a in m.atoms if a.kind.startswith("inverse")
+    }
+    for value in inverses.values():
+        rooted = any(
+            a.kind.endswith("root") and a.args[0] == value for m in difference.terms for a in m.atoms
+        )
+        mask = n.sign(value, facts)
+        if (mask != POSITIVE) if rooted else mask & NULL:
+            missing.append(value)
+        else:
+            n.cancelled(value)
+        n.note("clear")
+        difference = times_power(n, difference, value, facts)
+    return difference, missing
+
+
+def _sums(difference: Poly) -> Iterator[tuple[Mono, Fraction, Mono, Atom]]:
+    """Terms with one sum over one index: the term, its coefficient, the other factors, the sum."""
+    for mono, c in difference.ordered:
+        for atom, k in mono.pows:
+            if atom.kind == "sum" and k == 1 and len(atom.bound) == 1:
+                rest = Mono(mono.lits, (p for p in mono.pows if p[0] != atom), mono.exponent)
+                yield mono, c, rest, atom
+                break
+
+
+def _term_by_term(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly | None:
+    """Sums over the same range agree when their terms do."""
+    groups: dict[tuple[str, tuple[str, ...]], list[tuple[Mono, Fraction, Atom]]] = {}
+    for mono, c, rest, atom in _sums(difference):
+        key = (rest.key, tuple(lit.key for lit in atom.lits))
+        groups.setdefault(key, []).append((mono, c, atom))
+    for members in groups.values():
+        if len(members) < 2 or depth >= CASES:
+            continue
+        first = members[0][2]
+        bound, lits, _ = n.opened(first)
+        name = {first.bound[0]: bound[0].poly}
+        bodies = [n.replaced(atom.body or ONE, name, n.empty).scaled(c) for _, c, atom in members]
+        if not vanishes(n, total(bodies), facts.assume_all(lits), depth + 1):
+            n.note("linearity")
+            gone = total(of_mono(mono, c) for mono, c, _ in members)
+            return vanishes(n, difference - gone, facts, depth + 1)
+    return None
+
+
+def _range_split(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly | None:
+    """Σ over a range is Σ over a part of it plus Σ over the rest."""
+    if depth >= CASES:
+        return None
+    split = _split(n, difference, (atom for _, _, _, atom in _sums(difference)), facts)
+    return None if split is None else vanishes(n, split, facts, depth + 1)
+
+
+def _split(n: Normal, poly: Poly, parts: Iterable[Atom], facts: Facts) -> Poly | None:
+    """A polynomial with one of its sums as that over the range of one of these parts, and that over the rest."""
+    narrower = list(parts)
+    for mono, c, rest, wide in _sums(poly):
+        for narrow in narrower:
+            if wide == narrow or wide.body != narrow.body or wide.bound != narrow.bound:
+                continue
+            inner = facts.assume_all(narrow.lits)
+            if not all(inner.decide(lit) for lit in wide.lits):
+                continue
+            outer = facts.assume_all(wide.lits)
+            extra = [lit for lit in narrow.lits if not outer.decide(lit)]
+            if len(extra) != 1 or extra[0].kind != "ge":
+                continue
+            n.note("split_range")
+            opposite = n.at_least_zero(-extra[0].args[0] - 1, n.empty)
+            (symbol,) = wide.bound
+            fresh = n.fresh("k")
+            change = Change(symbols={symbol: fresh.poly})
+            body = rebuild(n, n.mul(opposite, wide.body or ONE, n.empty), change, n.empty)
+            lits = [x for lit in wide.lits for x in conjuncts(rebuild(n, lit.poly, change, n.empty))]
+            others = n.summed((fresh,), lits, body, facts)
+            return poly - of_mono(mono, c) + n.mul(of_mono(rest, c), narrow.poly + others, facts)
+    return None
+
+
+def _exponents(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly | None:
+    """A range is split within an exponent, at a part of it that is in one, too."""
+    exponents = [m.exponent for m, _ in difference.ordered if m.exponent is not None]
+    parts = [atom for exponent in exponents for _, _, _, atom in _sums(exponent)]
+    for mono, c in difference.ordered if depth < CASES else ():
+        split = None if mono.exponent is None else _split(n, mono.exponent, parts, facts)
+        if split is not None:
+            moved = n.mul(of_mono(Mono(mono.lits, mono.pows), c), n.exp(split, facts), facts)
+            return vanishes(n, difference - of_mono(mono, c) + moved, facts, depth + 1)
+    return None
+
+
+Range = tuple[sympy.Symbol, sympy.Expr, sympy.Expr]
+"""An index, its first and its last value."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is known for all values of some indices in their ranges: a claim, or an assumption of the theorem."""
+
+    claim: Claim
+    ranges: tuple[Range, ...]
+    assumed: bool = False
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A claim to be shown: the theorem it belongs to, the indices fixed around it with their ranges, what is known there.
+
+    ``checked`` keeps the inductions that were checked for the same theorem: several claims may rest on one.
+    """
+
+    theorem: Theorem
+    formula: Formula
+    claim: Claim
+    outer: tuple[Range, ...] = ()
+    known: tuple[Given, ...] = ()
+    kept: frozenset[str] = frozenset()
+    cited: tuple[Cited, ...] = ()
+    checked: dict[Any, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """Every index with its range, the outer ones first."""
+        return (*self.outer, *((s, sympy.S.Zero, size - 1) for s, size in self.claim.over))
+
+    def knowing(self, *more: Given) -> Goal:
+        """The same goal where more is known."""
+        return replace(self, known=(*self.known, *more))
+
+    def proved_by(self, proof: Proof) -> Goal:
+        """The same goal, with what its proof keeps and cites."""
+        return replace(self, kept=self.kept | proof.kept, cited=(*self.cited, *proof.cited))
+
+
+def for_all(assumption: Node) -> Given | None:
+    """An assumption "for every index in a range, x ≤ y" (or <), as what it says of each; over several indices, too."""
+    ranges, held = [], assumption
+    while isinstance(held, Not) and isinstance(some := held.args[0], AnyOf) and some.where == TRUE:
+        ranges.append((some.var, some.first, some.last))
+        held = some.body.args[0] if isinstance(some.body, Not) else Not(some.body)
+    if not ranges or not isinstance(held, Compare) or str(held.args[0]) == "==":
+        return None
+    relation, left, right = held.args
+    claim = Claim(lift(left), lift(right), (), TRUE, str(relation))
+    return Given(claim, tuple(ranges), assumed=True)
+
+
+def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts: Facts) -> Frame:
+    """The frame in which the claims of a cited theorem are read; arguments are in the letters of the ``formula`` that cites.
+
+    Raises:
+        Unprovable: the theorem speaks of other sizes, values, conventions or inputs than those at hand.
+    """
+    theorem = cited.theorem
+    if theorem.at or theorem.assuming or theorem.exists:
+        raise Unprovable(f"{cited} is a theorem under restrictions, and cannot be cited")
+    call: Call = meant(cited.call, formula)
+    plain = reader.unfolding.enter(call, frame, facts)
+    for name, option in theorem.conventions.items():
+        if plain.conventions[name] != option:
+            raise Unprovable(
+                f"{cited} is a theorem under {name}={option}, and is cited under {plain.conventions[name]}"
+            )
+    _within_its_domains(reader, cited, call, plain, frame, facts)
+    plain = _sized(reader, cited, plain, frame, facts)
+    tensors = dict(plain.tensors)
+    for item in theorem.given:
+        value: Basic = _whole(dict(cited.given)[item.name], formula)
+        _check(reader, cited, item, value, plain, frame, facts)
+        tensors[item.name] = (value, frame)
+    return replace(plain, tensors=tensors, lines={}, origin=Origin(plain.origin.facts))
+
+
+def _within_its_domains(
+    reader: Reader, cited: Cited, call: Call, plain: Frame, frame: Frame, facts: Facts
+) -> None:
+    """A theorem speaks of sizes from 1 on, of inputs within their domains, and of the constants as the statement has them.
+
+    Whoever cites it may apply the formula to a part that is empty, or fix an input at the edge of its domain.
+    """
+    for size, value in plain.symbols.items():
+        if not facts.nonnegative(value - 1):
+            raise Unprovable(f"{cited} is cited where {size} is not known to be at least 1")
+    if frame.constants:
+        raise Unprovable(f"{cited} is cited where a constant is fixed to another value than its own")
+    for item, value in zip(cited.formula.inputs, call.arguments, strict=True):
+        if isinstance(item, Tensor) and value != ABSENT:
+            reader.unfolding.fits(cited.formula, item, value, frame, facts, plain.symbols, edges=False)
+
+
+def _sized(reader: Reader, cited: Cited, plain: Frame, frame: Frame, facts: Facts) -> Frame:
+    """The frame with the sizes that the theorem writes others by, which are what it says."""
+    sizes = cited.theorem.sizes
+    for size in set().union(*(free_symbols(value) for value in sizes.values())):
+        value = reader.index(dict(cited.given)[size.name], frame, facts)
+        if not facts.nonnegative(value - 1):
+            raise Unprovable(f"{cited} is cited with a {size} that is not known to be at least 1")
+        if size in plain.symbols and not facts.same_index(plain.symbols[size], value):
+            raise Unprovable(f"{cited} is cited with another {size} than it has there")
+        plain = plain.bind({size: value})
+    for size, value in sizes.items():
+        if not facts.same_index(plain.symbols[size], reader.index(value, plain, facts)):
+            raise Unprovable(f"{cited} is a theorem for {size} = {value}, and is cited for another {size}")
+    return plain
+
+
+def _whole(value: Any, formula: Formula) -> Any:
+    """What a theorem is given, in the letters of the formula that cites."""
+    if isinstance(value, Tensor) and value.role == "internal":
+        value = value[()]
+    return meant(value, formula)
+
+
+def _check(
+    reader: Reader, cited: Cited, item: Tensor, value: Basic, plain: Frame, frame: Frame, facts: Facts
+) -> None:
+    """What a theorem is given has the shape and the domain that it asks for."""
+    shape = shape_of(value)
+    wanted = tuple(reader.index(size, plain, facts) for size in item.shape)
+    if len(shape) != len(wanted) or any(
+        not facts.same_index(reader.index(size, frame, facts), own)
+        for size, own in zip(shape, wanted, strict=True)
+    ):
+        raise Unprovable(f"{cited} is given {item.name} of another shape")
+    body = value.body if isinstance(value, Comprehension) else value
+    if (item.domain == "boolean") != is_condition(body):
+        raise Unprovable(f"{cited} is given {item.name}, which has to be {item.domain}")
+    if item.domain in ("real", "boolean"):
+        return
+    if not isinstance(value, Tensor) or value.domain != item.domain:
+        raise Unprovable(f"{cited} is given {item.name}, which has to be a letter that is {item.domain}")
+    below, own_below = reader.index(item.below, plain, facts), reader.index(value.below, frame, facts)
+    if item.below != 0 and (value.below == 0 or not facts.nonnegative(below - own_below)):
+        raise Unprovable(f"{cited} is given {item.name}, which may be as large as it must not be")
+
 
 MOST_REWRITINGS = 3
 """How often what is known is put in, one thing after another."""

@@ -1,25 +1,90 @@
-"""The guard: what is found proved is evaluated as well, by the interpreter of statements, which shares nothing with the rules.
+"""The guard: what is found proved is evaluated as well, by compiled programs, which share nothing with the rules.
 
 Both sides of every claim, and every line between them, are enclosed in balls at small and unequal sizes, past every constant,
 at inputs with ties, zeros and both signs, under every choice of conventions. Where the balls contradict the claim, or a line of
 its derivation, it is not proved, whatever the rules say.
+
+Without a derivation, a claim is refuted at one point (:class:`Numeric`), or both sides are enclosed at many.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import flint
 import numpy as np
 
 from spec.language.evaluation.balls import precision
 from spec.language.evaluation.dimensions import WrongSize
+from spec.language.evaluation.evaluator import Evaluator
 from spec.language.formula import Formula
 from spec.language.proving.deciding.derivations import CheckedClaim, conventions_of
-from spec.language.proving.evaluating.applying import Judging
-from spec.language.proving.evaluating.draws import points
-from spec.language.proving.evaluating.points import BITS, Point, contradicts
-from spec.language.theorem import Assurance, Theorem
+from spec.language.proving.evaluating.points import BITS, FARTHEST, Point, constants_of, contradicts, points
+from spec.language.theorem import Assurance, Claim, Theorem
+
+DIGITS = 30
+"""Decimal digits to which an equality is enclosed; the balls have 77."""
+DRAWS = 8
+"""Points that are drawn at each choice of sizes; those that meet the hypotheses are evaluated."""
+FEWEST = 5
+"""Points at which a claim has to say something, for an enclosure to mean anything."""
+
+
+class Numeric:
+    """Judges a claim in balls."""
+
+    def __init__(self, theorem: Theorem, formula: Formula, claim: Claim) -> None:
+        self.theorem, self.formula, self.claim = theorem, formula, claim
+        self.note = ""
+
+    def witness(self, given: Mapping[str, Any], conventions: Mapping[str, str]) -> str:
+        """Why the point given does not refute the claim; empty if it does.
+
+        An equality is refuted where its sides differ, ``≤`` where the left side is larger, ``<`` where it is not smaller.
+
+        Raises:
+            ValueError: the point is none of the theorem's.
+        """
+        with precision(BITS):
+            point = Point(self.theorem, self.formula, conventions, given)
+            for at, left, right in point.sides(self.claim, point.judging()):
+                if (left - right).is_finite() and contradicts(self.claim.relation, left, right):
+                    place = ", ".join(f"{s} = {k}" for (s, _), k in zip(self.claim.over, at, strict=True))
+                    self.note = f"{f'at {place}: ' if place else ''}{_digits(left)} against {_digits(right)}"
+                    return ""
+        asked = {
+            "=": "the two sides agree",
+            "<=": "the left side is not larger",
+            "<": "the left side is smaller",
+        }
+        return f"at the point given {asked[self.claim.relation]}, as far as the enclosures tell"
+
+    def enclose(self, conventions: Mapping[str, str]) -> str:
+        """Why random points speak against the claim, or too few speak of it; empty if neither."""
+        beyond = [k for k in constants_of(self.theorem) if k > FARTHEST]
+        if beyond:
+            return f"an enclosure draws no sizes past {beyond[0]}, which the theorem speaks of"
+        seen = 0
+        with precision(BITS):
+            for point, evaluator in points(self.theorem, self.formula, conventions, DRAWS):
+                found = list(point.sides(self.claim, evaluator))
+                seen += bool(found)
+                for at, left, right in found:
+                    gap = right - left
+                    close = abs(gap) < flint.arb(10) ** -DIGITS * (1 + abs(left))
+                    if not {"=": close, "<=": close or gap >= 0, "<": gap > 0}[self.claim.relation]:
+                        return f"at a random point, index {at}: {_digits(left)} against {_digits(right)}"
+        if seen < FEWEST:
+            return f"an enclosure needs points where something is claimed: there are {seen} of them"
+        self.note = f"enclosed to {DIGITS} digits at {seen} random points"
+        return ""
+
+
+def _digits(ball: Any) -> str:
+    return str(float(ball.mid()))[:12]
+
 
 POINTS = 24
 """Points at which a theorem is evaluated, over all choices of conventions together; at least three for each."""
@@ -73,7 +138,7 @@ def guarded(
     return tuple(found)
 
 
-def _seen(before: Guarded, point: Point, evaluator: Judging, checked: CheckedClaim) -> Guarded:
+def _seen(before: Guarded, point: Point, evaluator: Evaluator, checked: CheckedClaim) -> Guarded:
     """What one point adds."""
     claim = checked.claim
     entries, violation, missing = _compared(
@@ -90,7 +155,7 @@ def _seen(before: Guarded, point: Point, evaluator: Judging, checked: CheckedCla
 
 def _compared(
     point: Point,
-    evaluator: Judging,
+    evaluator: Evaluator,
     checked: CheckedClaim,
     lines: tuple[Any, ...],
     relations: tuple[str, ...],

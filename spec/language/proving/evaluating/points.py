@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import inf
+from types import MappingProxyType
 from typing import Any
 
 import flint
@@ -14,15 +16,116 @@ import sympy
 from spec.language.abbreviations import meant
 from spec.language.arrays import NO_LABEL, Tensor
 from spec.language.binders import Expectation
+from spec.language.calls import Call, Pullback
+from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.balls import BallArithmetic
-from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.binding import Bindings, bind, sizes_at
+from spec.language.evaluation.compiled.applications import Applications
 from spec.language.evaluation.dimensions import Size, whole
-from spec.language.flatten import chosen
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.evaluator import Evaluator
+from spec.language.evaluation.indexing import is_inexact
+from spec.language.evaluation.truth import Truth
+from spec.language.expr import Compare
+from spec.language.flatten import Flat, chosen
 from spec.language.formula import Formula
-from spec.language.proving.evaluating.applying import DISTRIBUTIONS, BallApplications, Judging
+from spec.language.known import known
 from spec.language.theorem import Claim, Theorem
-from spec.language.trees import free_symbols, walk
+from spec.language.trees import free_symbols, refs, walk
 from spec.language.wellformed.letters import is_size
+
+DISTRIBUTIONS = (
+    ((flint.fmpq(-1), flint.fmpq(1, 2)), (flint.fmpq(1), flint.fmpq(1, 2))),
+    ((flint.fmpq(-1, 2), flint.fmpq(4, 5)), (flint.fmpq(2), flint.fmpq(1, 5))),
+)
+"""Values with their probabilities: mean 0 and variance 1 both, the second one skewed and with another fourth moment."""
+
+
+def sizes_in(formula: Formula, inputs: Mapping[str, Any]) -> dict[Size, int]:
+    """The sizes at which a formula is applied, read off its arguments."""
+    return dict(sizes_at(formula.flat(None), inputs))
+
+
+class Watched(BallArithmetic):
+    """Balls that notice where numbers that are compared may be equal: a derivative by branches says nothing there."""
+
+    met = False
+
+    def compared(self, relation: str, a: Any, b: Any) -> Truth:
+        """As balls are."""
+        self.met |= any(gap.contains(0) for gap in np.ravel(a - b))
+        return super().compared(relation, a, b)
+
+
+@lru_cache(maxsize=256)
+def turns(flat: Flat, wrt: str) -> bool:
+    """Whether a condition compares numbers that depend on an input."""
+    depending, before = {wrt}, 0
+    while len(depending) > before:
+        before = len(depending)
+        depending |= {
+            line.name for line in flat.lines if depending & {r.tensor.name for r in refs(line.right)}
+        }
+    compared = (part for line in flat.lines for part in walk(line.right) if isinstance(part, Compare))
+    return any(
+        depending & {r.tensor.name for r in refs(node)} and any(map(is_inexact, node.args[1:]))
+        for node in compared
+    )
+
+
+class BallApplications(Applications):
+    """Applies the statement itself, in balls."""
+
+    def __init__(
+        self,
+        conventions: Mapping[str, str],
+        most: float = inf,
+        fixed: Mapping[Tensor, Any] = MappingProxyType({}),
+    ) -> None:
+        self.conventions, self.most, self.fixed = conventions, most, fixed
+
+    def real(self, number: Any) -> Any:
+        """The balls themselves."""
+        return np.array(number, dtype=object)
+
+    def applied(self, node: Call | Pullback, every: list[dict[str, Any]]) -> list[Any]:
+        """The statement's outputs or gradients, enclosed."""
+        return [self.apply(node, arguments) for arguments in every]
+
+    def apply(self, node: Call | Pullback, arguments: dict[str, Any]) -> Any:
+        """The statement's output or gradient at one place."""
+        callee = known(node.formula_id)
+        offered = {c.name for c in callee.conventions}
+        conventions = {name: option for name, option in self.conventions.items() if name in offered}
+        if isinstance(node, Pullback):
+            seed = arguments.pop("seed")
+            gradient = vjp(callee, [node.wrt], conventions)
+            seeds = gradient.seeded({node.output: seed}, sizes_in(callee, arguments))
+            arithmetic = Watched()
+            done = run(gradient.flat, arithmetic, self._bound(callee, gradient.flat, {**arguments, **seeds}))
+            found = done.tensors[gradient.gradients[node.wrt].name]
+            if arithmetic.met and turns(gradient.flat, node.wrt):
+                return np.full_like(found, arithmetic.undefined()[()])
+            return found
+        flat = callee.flat(conventions)
+        return run(flat, BallArithmetic(), self._bound(callee, flat, arguments)).tensors[node.output]
+
+    def _bound(self, callee: Formula, flat: Flat, arguments: Mapping[str, Any]) -> Bindings:
+        """The arguments, and constants as the theorem fixes them."""
+        bindings = bind(flat, arguments)
+        for tensor, value in self.fixed.items():
+            if tensor in callee.constants:
+                number = sympy.Rational(value)
+                bindings.rationals[tensor.name] = (int(number.p), int(number.q))
+        return bindings
+
+    def joined(self, parts: list[Any], lead: tuple[int, ...], beside: bool) -> Any:
+        """As balls."""
+        whole = np.empty((len(parts), *np.shape(parts[0])), dtype=object)
+        for place, part in enumerate(parts):
+            whole[place] = part if np.ndim(part) else part.item()
+        return whole.reshape((*lead, *np.shape(parts[0])))
+
 
 BITS = 256
 """The precision of the balls."""
@@ -62,18 +165,15 @@ class Point:
     conventions: Mapping[str, str]
     given: Mapping[str, Any]
 
-    def judging(self) -> Judging:
+    def judging(self) -> Evaluator:
         """An evaluator of the theorem's trees at the point.
 
         Raises:
             Unfit: something is missing, or not of its domain, or a hypothesis does not hold.
         """
-        evaluator = Judging(
-            BallArithmetic(),
-            self._bound(),
-            None,
-            BallApplications(self.conventions, MOST_PLACES, self.theorem.at),
-        )
+        calls = BallApplications(self.conventions, MOST_PLACES, self.theorem.at)
+        evaluator = Evaluator(BallArithmetic(), self._bound(), calls)
+        evaluator.outcomes = DISTRIBUTIONS[0]
         for assumption in self.theorem.assuming:
             if not evaluator.truth(self._meant(assumption)).surely.all():
                 raise Unfit(f"the hypothesis {assumption} does not hold at the point")
@@ -108,6 +208,12 @@ class Point:
                 raise Unfit(f"the size {size} is missing, or less than 1")
         for item in items:
             _check_domain(item, bindings)
+        self._fix(bindings)
+        return bindings
+
+    def _fix(self, bindings: Bindings) -> None:
+        """Bind what the theorem fixes, and the constants of the formula."""
+        theorem, formula = self.theorem, self.formula
         for tensor, value in theorem.at.items():
             if not self._used(tensor):
                 continue
@@ -121,7 +227,6 @@ class Point:
             if tensor not in theorem.at:
                 number = sympy.Rational(value)
                 bindings.rationals[tensor.name] = (int(number.p), int(number.q))
-        return bindings
 
     def _used(self, item: Tensor | Size) -> bool:
         """Whether some tree of the theorem speaks of an input or a size, in what its letters mean."""
@@ -137,27 +242,25 @@ class Point:
     def _meant(self, tree: Any) -> Any:
         return chosen(meant(tree, self.formula), self.formula.choose(self.conventions))
 
-    def sides(self, claim: Claim, evaluator: Judging) -> Iterator[Side]:
+    def sides(self, claim: Claim, evaluator: Evaluator) -> Iterator[Side]:
         """Both sides of a claim wherever it is made, under each distribution of what is random."""
         for at, (left, right) in self.along(claim, (claim.left, claim.right), evaluator):
             yield at, left, right
 
     def along(
-        self, claim: Claim, trees: tuple[Any, ...], evaluator: Judging
+        self, claim: Claim, trees: tuple[Any, ...], evaluator: Evaluator
     ) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
         """The values of trees wherever a claim is made, under each distribution of what is random."""
         where, *meant_ = (self._meant(part) for part in (claim.where, *trees))
-        spans = [(symbol, 0, size - 1) for symbol, size in claim.over]
+        spans = tuple((symbol, sympy.S.Zero, size - 1) for symbol, size in claim.over)
         random = any(isinstance(part, Expectation) for tree in meant_ for part in walk(tree))
         for distribution in DISTRIBUTIONS[: 2 if random else 1]:
-            evaluator.under(distribution)
-            with evaluator.within(spans, where) as inside:
-                extent = tuple(len(evaluator.ranges[s]) for s in evaluator.scope)
-                counts = np.broadcast_to(True if inside is None else inside.surely, extent)
-                if not counts.any():
-                    return
-                values = [np.broadcast_to(evaluator.value(tree), extent) for tree in meant_]
-            for at in np.ndindex(*extent):
+            evaluator.outcomes = distribution
+            if (found := evaluator.values(meant_, spans, where)) is None:
+                return
+            counts = np.broadcast_to(True if found.where is None else found.where.surely, found.extent)
+            values = [np.broadcast_to(value, found.extent) for value in found.values]
+            for at in np.ndindex(*found.extent):
                 if counts[at]:
                     yield at, [value[at] for value in values]
 
@@ -182,3 +285,113 @@ def _check_domain(tensor: Tensor, bindings: Bindings) -> None:
                 raise Unfit(f"{name} is {domain}; the point has {value}")
             if domain == "share" and not value <= 1:
                 raise Unfit(f"{name} is at most 1; the point has {value}")
+
+
+SIZES = (1, 2, 3, 5, 7)
+FARTHEST = 64
+"""The largest constant that sizes are drawn past."""
+LARGEST = 600
+"""Entries that the tensors may have together."""
+REGIMES = ("plain", "ties", "zeros", "large", "hidden", "plain", "ties", "plain")
+"""What entries are like, by turns; in the fifth every condition of a mask fails."""
+
+
+def constants_of(theorem: Theorem) -> set[int]:
+    """The whole numbers that the claims and hypotheses of a theorem write."""
+    trees: list[Any] = [*theorem.assuming, *theorem.sizes.values()]
+    for claim in theorem.claims:
+        trees += [claim.left, claim.right, claim.where, *(size for _, size in claim.over)]
+    parts = (part for tree in trees for part in walk(sympy.sympify(tree)))
+    return {abs(int(number)) for part in parts if part.is_Rational for number in (part.p, part.q)}
+
+
+def ladders(theorem: Theorem, formula: Formula) -> Iterator[dict[Size, int]]:
+    """Sizes: all alike, all unlike, past every constant, at each and just before; those left out at which a tensor would be too
+    large.
+    """
+    symbols = sizes_of(theorem, formula)
+    least = max((k for k in constants_of(theorem) if k <= FARTHEST), default=0)
+    count, number = len(SIZES), len(symbols)
+    unlike = [
+        [SIZES[(step * place + shift) % count] for place in range(number)]
+        for step in (1, 2, 4)
+        for shift in (1, 0, 2, 3, 4)
+    ]
+    past = [[least + 1 if place == far else 2 for place in range(number)] for far in range(number)]
+    rows = [[1] * number, [2] * number, unlike[0], *past, [3] * number, *unlike[1:]]
+    rows += [[least + 1] * number, [least + 2] * number]
+    named = {k + more for k in constants_of(theorem) if k <= FARTHEST for more in (-1, 0, 1)}
+    for size in sorted(named - {0, -1}):
+        alone = [[size if place == far else 2 for place in range(number)] for far in range(number)]
+        rows += [row for row in ([size] * number, *alone) if row not in rows]
+    for row in rows:
+        sizes = dict(zip(symbols, row, strict=True))
+        every = {**sizes, **{s: whole(sympy.sympify(v), sizes) for s, v in theorem.sizes.items()}}
+        tensors = (*formula.tensors, *theorem.given)
+        if sum(np.prod([whole(size, every) for size in t.shape], dtype=float) for t in tensors) <= LARGEST:
+            yield sizes
+
+
+def drawn(
+    theorem: Theorem, formula: Formula, conventions: Mapping[str, str], sizes: Mapping[Size, int], turn: int
+) -> Point:
+    """A point at these sizes; the same for the same turn."""
+    random = np.random.default_rng([11, turn])
+    every = {**sizes, **{s: whole(sympy.sympify(v), sizes) for s, v in theorem.sizes.items()}}
+    given: dict[str, Any] = {str(s): k for s, k in sizes.items()}
+    for tensor in (*formula.tensors, *theorem.given):
+        if tensor in theorem.at or tensor.role == "generator":
+            continue
+        shape = tuple(whole(size, every) for size in tensor.shape)
+        given[tensor.name] = _entries(tensor, shape, every, REGIMES[turn % len(REGIMES)], random)
+    return Point(theorem, formula, conventions, given)
+
+
+def _entries(
+    tensor: Tensor,
+    shape: tuple[int, ...],
+    sizes: Mapping[Size, int],
+    regime: str,
+    random: np.random.Generator,
+) -> Any:
+    if tensor.domain == "boolean":
+        share = {"plain": 0.6, "zeros": 1.0, "hidden": 0.0}.get(regime, 0.4)
+        return np.asarray(random.random(shape) < share)
+    if tensor.domain == "permutation":
+        return random.permutation(shape[0])
+    if tensor.domain in ("integer", "label"):
+        found = random.integers(0, whole(tensor.below, sizes), shape)
+        share = {"plain": 0.3, "hidden": 1.0}.get(regime, 0.0) if tensor.domain == "label" else 0.0
+        return np.where(random.random(shape) < share, NO_LABEL, found) if share else found
+    if regime == "ties":
+        values = random.integers(-1, 2, shape).astype(float)
+    elif regime == "zeros":
+        values = np.zeros(shape)
+    else:
+        values = np.round(random.standard_normal(shape) * (6 if regime == "large" else 1), 6)
+    if tensor.domain == "real":
+        return values
+    if tensor.domain == "share":
+        return np.minimum(np.abs(values) / 2, 1)
+    return np.abs(values) + (0.125 if tensor.domain == "positive" else 0)
+
+
+def points(
+    theorem: Theorem, formula: Formula, conventions: Mapping[str, str], turns: int, enough: int = 0
+) -> Iterator[tuple[Point, Evaluator]]:
+    """Points that meet the hypotheses, each with its evaluator: at every ladder of sizes, ``turns`` draws of inputs.
+
+    With ``enough``, no more draws at a ladder once so many met the hypotheses there.
+    """
+    for rung, sizes in enumerate(ladders(theorem, formula)):
+        met = 0
+        for turn in range(turns):
+            point = drawn(theorem, formula, conventions, sizes, rung + 97 * turn)
+            try:
+                evaluator = point.judging()
+            except Unfit:
+                continue
+            yield point, evaluator
+            met += 1
+            if met == enough:
+                break

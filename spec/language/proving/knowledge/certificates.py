@@ -42,6 +42,3 @@ def refutes(certificate: Certificate, facts: Iterable[Form]) -> bool:
         known.append(({unknown: c // common for unknown, c in left.items()}, constant // common))
     terms_left, constant = known[-1]
     return not terms_left and constant < 0
-
-
-__all__ = ["Certificate", "Form", "refutes"]

@@ -8,20 +8,42 @@ is no index with …" refutes each instance. Undecided stays undecided (None).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from spec.language.proving.knowledge.certificates import Form
+from spec.language.proving.knowledge.limits import Limits
 from spec.language.proving.knowledge.linear import contradictory, follows, form
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.signs.sets import ANY_SIGN, NEGATIVE, NULL, POSITIVE, mirror
 from spec.language.proving.terms.polynomials import ONE, Atom, Poly, conjuncts, inside
 
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
-
-
 MOST_SEARCHES = 3
 """How many searches for indices with a property are put into one another at most."""
+
+
+class Terms(Protocol):
+    """What facts ask of the terms that they are about; see :class:`~spec.language.proving.rules.normal.Normal`."""
+
+    limits: Limits
+    size_forms: tuple[Form, ...]
+
+    def note(self, rule: str) -> None:
+        """Record that a rule was used."""
+
+    def opened(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
+        """The bound symbols (fresh), conditions and body of a binder."""
+
+    def oriented(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
+        """Pairs (±1, Q) such that the polynomial has ± the sign of Q."""
+
+    def sign(self, poly: Poly, facts: Facts, estimated: bool = True) -> int:
+        """The signs the polynomial can have."""
+
+    def bounds_of(self, atom: Atom, facts: Facts) -> Iterator[Poly]:
+        """Expressions known to be at least 0 for an integer entry or a rounded-down quotient."""
+
+    def condition_at(self, lit: Atom, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
+        """A condition with index symbols replaced."""
 
 
 class Facts:
@@ -29,7 +51,7 @@ class Facts:
 
     def __init__(
         self,
-        normal: Normal,
+        normal: Terms,
         forms: tuple[Form, ...] = (),
         true: tuple[Atom, ...] = (),
         false: tuple[Atom, ...] = (),

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice, product
-from typing import TYPE_CHECKING
 
 from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal, Scheme
 from spec.language.proving.signs.sets import ANY_SIGN, mirror
 from spec.language.proving.terms.polynomials import Atom, Poly, parts_of, whole
-
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
 
 MOST_CHOICES = 64
 """How many choices of symbols for the indices of a scheme are tried."""
@@ -68,37 +64,19 @@ class Lemma:
         return True
 
 
-@dataclass(frozen=True)
-class Scheme:
-    """The sign of a term, for all values of the variables at which the conditions hold.
-
-    ``assumed``: an assumption of the theorem, which need not hold near the point where it is used.
-    """
-
-    poly: Poly
-    mask: int
-    variables: tuple[Atom, ...]
-    lits: tuple[Atom, ...]
-    assumed: bool = False
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The tensors and states that the term mentions."""
-        return frozenset(a.name for a in parts_of(self.poly) if a.kind in ("entry", "look_up", "state"))
-
-    def sign(self, n: Normal, poly: Poly, facts: Facts) -> int:
-        """What the scheme says of the sign of a term that is one of its instances, up to a positive factor."""
-        if not self.names <= {a.name for a in parts_of(poly)}:
-            return ANY_SIGN
-        goal = whole(poly)[1]
-        for values in _choices(n, self.variables, poly):
-            own = whole(n.replaced(self.poly, values, facts))[1]
-            if own not in (goal, -goal):
-                continue
-            if all(facts.shows(n.condition_at(lit, values, facts)) for lit in self.lits):
-                n.note("hypothesis")
-                return self.mask if own == goal else mirror(self.mask)
+def sign_by(scheme: Scheme, n: Normal, poly: Poly, facts: Facts) -> int:
+    """What the scheme says of the sign of a term that is one of its instances, up to a positive factor."""
+    if not scheme.names <= {a.name for a in parts_of(poly)}:
         return ANY_SIGN
+    goal = whole(poly)[1]
+    for values in _choices(n, scheme.variables, poly):
+        own = whole(n.replaced(scheme.poly, values, facts))[1]
+        if own not in (goal, -goal):
+            continue
+        if all(facts.shows(n.condition_at(lit, values, facts)) for lit in scheme.lits):
+            n.note("hypothesis")
+            return scheme.mask if own == goal else mirror(scheme.mask)
+    return ANY_SIGN
 
 
 def _choices(n: Normal, variables: Sequence[Atom], poly: Poly) -> Iterator[dict[Atom, Poly]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import sympy
 
@@ -15,12 +14,67 @@ from spec.language.arrays import Tensor
 from spec.language.lines import Definition
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Unprovable
-from spec.language.proving.reading.blocks import divided, layout
-from spec.language.proving.reading.frames import Frame, Meaning
-from spec.language.proving.terms.polynomials import ONE, UNIT, Atom, Poly
+from spec.language.proving.reading.frames import Frame, Meaning, Reading
+from spec.language.proving.terms.polynomials import ONE, UNIT, Atom, Mono, Poly
 
-if TYPE_CHECKING:
-    from spec.language.proving.reading.reader import Reader
+
+class BlocksNeeded(Unprovable):
+    """Block and place in it of an index decide what an entry is: a sum over the index has to be one over both."""
+
+    def __init__(self, symbol: Atom, width: Poly) -> None:
+        self.symbol, self.width = symbol, width
+        super().__init__(f"in which block of width {width} the index {symbol} lies is not known")
+
+
+def quotient(poly: Poly, width: Poly) -> tuple[Poly, Poly] | None:
+    """``(Q, R)`` with the polynomial equal to ``Q·width + R``, term by term; None for a width that is no single term."""
+    if len(width.terms) != 1:
+        return None
+    (mono, size), *_ = width.terms.items()
+    wanted = dict(mono.pows)
+    over: dict[Mono, Fraction] = {}
+    for m, c in poly.terms.items():
+        pows = dict(m.pows)
+        if c % size == 0 and all(pows.get(atom, 0) >= k for atom, k in wanted.items()):
+            over[
+                Mono(m.lits, ((a, k - wanted.get(a, 0)) for a, k in pows.items() if k > wanted.get(a, 0)))
+            ] = c / size
+        elif m == UNIT and mono == UNIT:
+            over[UNIT] = Fraction(c // size)
+    q = Poly(over)
+    return q, poly - q * width
+
+
+def divided(poly: Poly, width: Poly, facts: Facts) -> tuple[Poly, Poly]:
+    """The block and the place in it of an index.
+
+    Raises:
+        BlocksNeeded: the index is a symbol by itself.
+        Unprovable: the place is not known to lie within a block.
+    """
+    found = quotient(poly, width)
+    if found is not None and facts.nonnegative(found[1]) and facts.nonnegative(width - found[1] - 1):
+        return found
+    if poly.atom is not None and poly.atom.kind == "symbol":
+        raise BlocksNeeded(poly.atom, width)
+    raise Unprovable(f"in which block of width {width} the index {poly} lies is not known")
+
+
+def layout(reading: Poly, inner: Atom, outer: Atom) -> tuple[Poly, Poly] | None:
+    """``(width, rest)`` with the polynomial equal to ``outer·width + inner + rest``; None if it is not of this form."""
+    width: dict[Mono, Fraction] = {}
+    rest: dict[Mono, Fraction] = {}
+    for m, c in (reading - inner.poly).terms.items():
+        pows = dict(m.pows)
+        if inner in m.symbols or (outer in m.symbols and pows.get(outer) != 1):
+            return None
+        if outer in m.symbols:
+            width[Mono(m.lits, ((a, k) for a, k in pows.items() if a != outer))] = c
+        else:
+            rest[m] = c
+    if any(outer in m.symbols for m in width):
+        return None
+    return Poly(width), Poly(rest)
 
 
 class ParityNeeded(Exception):  # noqa: N818  (a question to the reader, not a fault)
@@ -32,7 +86,7 @@ class ParityNeeded(Exception):  # noqa: N818  (a question to the reader, not a f
 
 
 def by_lines(
-    reader: Reader,
+    reader: Reading,
     tensor: Tensor,
     lines: tuple[Definition, ...],
     index: tuple[Poly, ...],
@@ -68,7 +122,7 @@ def by_lines(
 
 
 def _solve(
-    reader: Reader, line: Definition, index: tuple[Poly, ...], frame: Frame, facts: Facts
+    reader: Reading, line: Definition, index: tuple[Poly, ...], frame: Frame, facts: Facts
 ) -> tuple[dict[sympy.Symbol, Poly], Poly] | None:
     """The line's own indices at which it defines the entry and the condition that it does; None if it never does."""
     solved: dict[sympy.Symbol, Poly] = {}
@@ -102,7 +156,7 @@ def _solve(
 
 
 def _in_blocks(
-    reader: Reader,
+    reader: Reading,
     line: Definition,
     unknown: list[sympy.Symbol],
     own: Mapping[sympy.Symbol, Atom],

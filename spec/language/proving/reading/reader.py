@@ -14,6 +14,7 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language.arrays import Tensor
 from spec.language.binders import AnyOf, Bound, Expectation, MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.expr import (
@@ -39,20 +40,204 @@ from spec.language.expr import (
 )
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
-from spec.language.proving.reading import calculus
-from spec.language.proving.reading.blocks import divided
-from spec.language.proving.reading.conditions import Conditions
-from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading import derivatives
+from spec.language.proving.reading.defining import BlocksNeeded, ParityNeeded, divided, quotient
+from spec.language.proving.reading.frames import Frame, Reading
 from spec.language.proving.reading.recurrences import Known
-from spec.language.proving.reading.summing import read_max, read_sum
+from spec.language.proving.reading.states import Recurring
 from spec.language.proving.reading.unfolding import Unfolding
 from spec.language.proving.rules.normal import Normal
+from spec.language.proving.rules.workplace import make_normal
 from spec.language.proving.signs.of_trees import TreeSigns
 from spec.language.proving.signs.sets import NEGATIVE, NULL, POSITIVE
-from spec.language.proving.terms.polynomials import ONE, Atom, Poly, number, total, whole
+from spec.language.proving.terms.polynomials import (
+    ONE,
+    ZERO,
+    Atom,
+    Poly,
+    conjuncts,
+    number,
+    total,
+    whole,
+)
 from spec.language.proving.terms.writing import text
 from spec.language.render import unicode
 from spec.language.wellformed.letters import is_size
+
+
+class Conditions:
+    """Reads conditions for a reader."""
+
+    def __init__(self, reader: Reading) -> None:
+        self.reader, self.n = reader, reader.n
+
+    def condition(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """A condition as an indicator."""
+        if isinstance(node, Always):
+            return ONE
+        if isinstance(node, Ref):
+            return self.reader.value(node, frame, facts)
+        if isinstance(node, Tensor):
+            return self.reader.entry(node, (), frame, facts)
+        if isinstance(node, Both | Either):
+            a = self.condition(node.args[0], frame, facts)
+            b = self.condition(
+                node.args[1], frame, facts.assume_value(a) if isinstance(node, Both) else facts
+            )
+            both = self.n.mul(a, b, facts)
+            return both if isinstance(node, Both) else a + b - both
+        if isinstance(node, Not):
+            return self.negation(self.condition(node.args[0], frame, facts), facts)
+        if isinstance(node, Choice):
+            return self.condition(self.reader.chosen(node, frame), frame, facts)
+        if isinstance(node, Case):
+            return self.reader.value(node, frame, facts)
+        if isinstance(node, Compare):
+            return self._compare(node, frame, facts)
+        if isinstance(node, AnyOf):
+            return self._any(node, frame, facts)
+        raise Unprovable(f"{self.reader.text(node, frame)} is not a condition")
+
+    def negation(self, condition: Poly, facts: Facts) -> Poly:
+        """The indicator of the opposite condition."""
+        lits = condition.conditions
+        if len(lits) == 1 and condition == lits[0].poly and lits[0].kind == "ge":
+            return self.n.at_least_zero(-lits[0].args[0] - 1, facts)
+        return ONE - condition
+
+    def _compare(self, node: Compare, frame: Frame, facts: Facts) -> Poly:
+        relation = str(node.args[0])
+        a, b = (self.reader.value(part, frame, facts) for part in node.args[1:])
+        if (b - a).is_index:
+            if relation == "==":
+                return self.n.equal(b - a, facts)
+            return self.n.at_least_zero(b - a - (1 if relation == "<" else 0), facts)
+        if relation == "<":
+            return self.n.above_zero(b - a, facts)
+        below = ONE - self.n.above_zero(a - b, facts)
+        return below if relation == "<=" else self.n.mul(below, ONE - self.n.above_zero(b - a, facts), facts)
+
+    def _any(self, node: AnyOf, frame: Frame, facts: Facts) -> Poly:
+        symbol = self.n.fresh(node.var.name)
+        inner = frame.bind({node.var: symbol.poly})
+        first, last = self.reader.limits(node, frame, facts)
+        span = [self.n.at_least_zero(gap, self.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
+        here = facts.assume_value(span[0]).assume_value(span[1])
+        where = self.condition(node.where, inner, here)
+        body = self.n.mul(where, self.condition(node.body, inner, here.assume_value(where)), here)
+        return self._exists(symbol, span, body, facts)
+
+    def _exists(self, symbol: Atom, span: list[Poly], body: Poly, facts: Facts) -> Poly:
+        """∃ of a disjunction is the disjunction of ∃s."""
+        if not body:
+            return ZERO
+        parts: list[Poly] = []
+        rest = body
+        for lit in body.conditions:
+            if not rest.at(lit, False):
+                parts, rest = [*parts, lit.poly], rest.at(lit, True)
+            elif not rest.at(lit, True):
+                parts, rest = [*parts, Atom("not", lits=(lit,)).poly], rest.at(lit, False)
+            else:
+                a, b = (
+                    self._exists(symbol, [*span, *parts, side], self._where(lit, truth, rest, facts), facts)
+                    for truth, side in ((True, lit.poly), (False, Atom("not", lits=(lit,)).poly))
+                )
+                return a + b - self.n.mul(a, b, facts)
+        if rest != ONE:
+            raise Unprovable(f"{body} is not a condition")
+        return self.n.exists((symbol,), [*span, *parts], facts)
+
+    def _where(self, lit: Atom, truth: bool, condition: Poly, facts: Facts) -> Poly:
+        """A condition where another one holds, or fails; what the two exclude or imply of each other is used."""
+        side = lit.poly if truth else ONE - lit.poly
+        return self.n.mul(side, condition, facts).at(lit, truth)
+
+
+def read_sum(reader: Reading, node: SumOf, frame: Frame, facts: Facts) -> Poly:
+    """A sum; over even and over odd indices, or over blocks, where the parity or the place in a block decides what is read."""
+    first, last = reader.limits(node, frame, facts)
+    if reader.unroll and first.constant is not None and last.constant is not None:
+        return total(
+            _term(reader, node, number(k), frame, facts)
+            for k in range(int(first.constant), int(last.constant) + 1)
+        )
+    symbol = reader.n.fresh(node.var.name)
+    try:
+        return _sum_over(reader, node, symbol, symbol.poly, first, last, frame, facts)
+    except ParityNeeded as need:
+        if need.symbol != symbol:
+            raise
+    except BlocksNeeded as need:
+        if need.symbol != symbol:
+            raise
+        return _sum_in_blocks(reader, node, need.width, first, last, frame, facts)
+    reader.n.note("parity")
+    halves = []
+    for odd in (0, 1):
+        half = reader.n.fresh(node.var.name)
+        halves.append(
+            _sum_over(reader, node, half, half.poly.scaled(Fraction(2)) + odd, first, last, frame, facts)
+        )
+    return total(halves)
+
+
+def _sum_in_blocks(
+    reader: Reading, node: SumOf, width: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
+) -> Poly:
+    """Σ over h·d indices is Σ over h blocks of Σ over d places."""
+    found = quotient(last + 1, width)
+    if first or found is None or found[1] or not facts.nonnegative(width - 1):
+        raise Unprovable(f"the range of {node.var} in {reader.text(node, frame)} is not one of whole blocks")
+    reader.n.note("blocks")
+    block, place = reader.n.fresh(node.var.name), reader.n.fresh(node.var.name)
+    here = reader.within(block.poly, ZERO, found[0] - 1, facts)
+    here = reader.within(place.poly, ZERO, width - 1, here)
+    if here.impossible:
+        reader.n.note("empty")
+        return ZERO
+    lits = here.added[len(facts.added) :]
+    body = _term(reader, node, reader.n.mul(block.poly, width, here) + place.poly, frame, here)
+    return reader.n.summed((block, place), lits, body, facts)
+
+
+def _sum_over(
+    reader: Reading, node: SumOf, symbol: Atom, at: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
+) -> Poly:
+    span = [reader.n.at_least_zero(gap, reader.n.empty) for gap in (at - first, last - at)]
+    here = facts.assume_value(span[0]).assume_value(span[1])
+    if here.impossible:
+        reader.n.note("empty")
+        return ZERO
+    body = _term(reader, node, at, frame, here)
+    return reader.n.summed((symbol,), span[0].conditions + span[1].conditions, body, facts)
+
+
+def _term(reader: Reading, node: Bound, at: Poly, frame: Frame, facts: Facts) -> Poly:
+    inner = frame.bind({node.var: at})
+    where = reader.condition(node.where, inner, facts)
+    here = facts.assume_value(where)
+    if not where or here.impossible:
+        reader.n.note("empty")
+        return ZERO
+    return reader.n.mul(where, reader.value(node.body, inner, here), facts)
+
+
+def read_max(reader: Reading, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
+    """A maximum, which must be taken over at least one index."""
+    symbol = reader.n.fresh(node.var.name)
+    inner = frame.bind({node.var: symbol.poly})
+    first, last = reader.limits(node, frame, facts)
+    span = [reader.n.at_least_zero(gap, reader.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
+    here = facts.assume_value(span[0]).assume_value(span[1])
+    where = reader.condition(node.where, inner, here)
+    lits = (*span[0].conditions, *span[1].conditions, *(conjuncts(where) if where else ()))
+    if not where or facts.witness((symbol,), lits) is None:
+        raise Undischarged(
+            f"{reader.text(node, frame)} is taken over at least one index", reader.known(facts)
+        )
+    body = reader.value(node.body, inner, here.assume_value(where))
+    return reader.n.closed("maximum", frozenset((symbol,)), lits, body)
 
 
 class Reader:
@@ -70,12 +255,24 @@ class Reader:
         kept: frozenset[str] = frozenset(),
         opened: frozenset[str] | None = None,
     ) -> None:
-        self.n = normal or Normal()
+        self.n = normal or make_normal()
         self.unroll, self.fixed, self.kept, self.opened = unroll, fixed, kept, opened
         self.unfolding = Unfolding(self)
         self.conditions = Conditions(self)
         self.signs = TreeSigns(self)
         self._memo: dict[tuple[Any, Frame, Facts], Poly] = {}
+
+    def another(self, opened: frozenset[str] | None = None) -> Reader:
+        """A reader for another proof, which looks into formulas, or into those opened alone."""
+        return Reader(opened=opened)
+
+    def read_recurrence(self, spec: Recurring, frame: Frame) -> None:
+        """Read the lines that a state comes from."""
+        self.unfolding.recurrences.definedness.read(spec, frame, self.n.empty)
+
+    def known(self, facts: Facts) -> str:
+        """What is known at a place beside ranges, as text."""
+        return self.signs.known(facts)
 
     def keeps(self, formula_id: str) -> bool:
         """Whether a formula is not looked into where it is applied."""
@@ -221,10 +418,10 @@ class Reader:
         return self.entry(self.unfolding.output(node, inner), index, inner, facts)
 
     def _pullback(self, node: Pullback, frame: Frame, facts: Facts) -> Poly:
-        return calculus.pullback(self, node, frame, facts)
+        return derivatives.pullback(self, node, frame, facts)
 
     def _expectation(self, node: Expectation, frame: Frame, facts: Facts) -> Poly:
-        return calculus.expectation(self, node, frame, facts)
+        return derivatives.expectation(self, node, frame, facts)
 
     def condition(self, node: Any, frame: Frame, facts: Facts) -> Poly:
         """A condition as an indicator."""

@@ -11,7 +11,6 @@ import sympy
 from spec.language.arrays import Tensor
 from spec.language.formula import Formula
 from spec.language.ordering import Group
-from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.terms.polynomials import Atom, Poly
 
 
@@ -85,16 +84,6 @@ def sequence(spec: Recurring, atom: Atom) -> str:
     """A name for all states of one recurrence: the same formula, at the same sizes and inputs."""
     _, sizes, arrays = spec.parts(atom)
     return f"{spec.formula.id}.{min(spec.cycle)}|{'|'.join(part.key for part in (*sizes, *arrays))}"
-
-
-def before(place: tuple[Poly, ...], other: tuple[Poly, ...], facts: Facts) -> bool:
-    """Whether one place is known to come before another, lexicographically."""
-    for a, b in zip(place, other, strict=False):
-        if facts.nonnegative(b - a - 1):
-            return True
-        if not facts.same_index(a, b):
-            return False
-    return False
 
 
 def states_in(poly: Poly) -> Iterator[Atom]:

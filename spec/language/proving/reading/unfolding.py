@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy.core.basic import Basic
@@ -19,16 +19,12 @@ from spec.language.lines import Definition
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.defining import by_lines
-from spec.language.proving.reading.frames import Frame, Meaning, Origin
+from spec.language.proving.reading.frames import Frame, Meaning, Origin, Reading
 from spec.language.proving.reading.recurrences import Held, Recurrences
 from spec.language.proving.signs.sets import NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, total
 from spec.language.proving.terms.writing import text
 from spec.language.trees import free_symbols
-
-if TYPE_CHECKING:
-    from spec.language.proving.reading.reader import Reader
-
 
 DEPTH = 120
 """How deep definitions are unfolded; a recurrence that goes deeper is refused."""
@@ -37,7 +33,7 @@ DEPTH = 120
 class Unfolding:
     """Finds the meaning of names."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reading) -> None:
         self.reader, self.n = reader, reader.n
         self.recurrences = Recurrences(reader)
         self._frames: dict[Any, Frame] = {}
@@ -158,18 +154,8 @@ class Unfolding:
                 raise Undischarged(f"{value.name} stays below {item.below}, as {callee.id} asks")
             return
         for node, inner, here in found:
-            if item.domain == "share" and reader.sign(lift(1) - node, inner, here) & ~(POSITIVE | NULL):
-                raise Undischarged(f"{reader.text(node, inner)} ≤ 1, as {callee.id} asks of {item.name}")
             if item.domain in ("positive", "nonnegative", "share"):
-                mask = reader.sign(node, inner, here)
-                if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
-                    relation = "> 0" if item.domain == "positive" else "≥ 0"
-                    raise Undischarged(
-                        f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
-                    )
-                said = "at most 1, and at least 0" if item.domain == "share" else item.domain
-                asked = f"is {said}, as {callee.id} asks of {item.name}"
-                reader.n.ledger.met(reader.shown(node), asked, "its form", inner.where)
+                self._fits_sign(callee, item, node, inner, here)
             elif below:
                 place = reader.index(node, inner, here)
                 free = item.domain == "label" and _is_label(node)
@@ -180,6 +166,18 @@ class Unfolding:
                     raise Undischarged(
                         f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
                     )
+
+    def _fits_sign(self, callee: Formula, item: Tensor, node: Any, inner: Frame, here: Facts) -> None:
+        """A value has the sign that an input asks for; of a share the upper edge is asked for, too."""
+        reader, name = self.reader, f"{callee.id} asks of {item.name}"
+        if item.domain == "share" and reader.sign(lift(1) - node, inner, here) & ~(POSITIVE | NULL):
+            raise Undischarged(f"{reader.text(node, inner)} ≤ 1, as {name}")
+        mask = reader.sign(node, inner, here)
+        if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
+            relation = "> 0" if item.domain == "positive" else "≥ 0"
+            raise Undischarged(f"{reader.text(node, inner)} {relation}, as {name}")
+        said = "at most 1, and at least 0" if item.domain == "share" else item.domain
+        reader.n.ledger.met(reader.shown(node), f"is {said}, as {name}", "its form", inner.where)
 
     def _written(self, value: Any, caller: Frame, facts: Facts) -> list[tuple[Any, Frame, Facts]] | None:
         """What an entry of an argument stands for, each alternative where it does; None for a tensor as it is."""
@@ -217,6 +215,10 @@ class Unfolding:
             return "positive" if value.domain == "positive" else "real"
         inside = all(self.reader.sign(node, inner, here) == POSITIVE for node, inner, here in found)
         return "positive" if inside else "real"
+
+    def is_recurrent(self, tensor: Tensor, frame: Frame) -> bool:
+        """Whether the entries of a tensor are states of a recurrence."""
+        return self.recurrences.of(tensor, frame) is not None
 
     def output(self, call: Call, frame: Frame) -> Tensor:
         """The tensor that a call reads: an output, or (within a theorem) that of any line.

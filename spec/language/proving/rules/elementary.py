@@ -1,17 +1,16 @@
-"""Elementary functions of terms: exponentials merged, reciprocals and roots spread over factors, angles added.
-
-Total semantics: 1/0 is 0 and √x is 0 below 0, so 1/(xy) = 1/x · 1/y holds without a condition, and √(xy) = √x √y once x ≥ 0.
-"""
+"""The rules of products, functions and conditions: each takes terms in normal form and gives one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
-from typing import TYPE_CHECKING
 
 import sympy
 
 from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.sets import NULL, POSITIVE
 from spec.language.proving.terms.polynomials import (
     ONE,
@@ -26,8 +25,155 @@ from spec.language.proving.terms.polynomials import (
     whole,
 )
 
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
+
+def at_least_zero(n: Normal, poly: Poly, facts: Facts) -> Poly:
+    """The indicator of ``poly ≥ 0`` for an index expression."""
+    constant = poly.constant
+    if constant is not None:
+        return ONE if constant >= 0 else ZERO
+    return n.decided(_in_lowest_terms(poly), facts)
+
+
+@lru_cache(maxsize=1 << 14)
+def _in_lowest_terms(poly: Poly) -> Atom:
+    divisor, slopes = whole(Poly({m: c for m, c in poly.terms.items() if m != UNIT}))
+    rest = (poly.terms.get(UNIT) or Fraction(0)) / divisor
+    return Atom("ge", "", (slopes + rest.numerator // rest.denominator,))
+
+
+def equal(n: Normal, poly: Poly, facts: Facts) -> Poly:
+    """The indicator of ``poly = 0`` for an index expression."""
+    constant = poly.constant
+    if constant is not None:
+        return ZERO if constant else ONE
+    _, prim = whole(poly)
+    slopes = Poly({m: c for m, c in prim.terms.items() if m != UNIT})
+    divisor, slopes = whole(slopes)
+    rest = (prim.terms.get(UNIT) or Fraction(0)) / divisor
+    if rest.denominator != 1:
+        return ZERO
+    if slopes.ordered[0][1] < 0:
+        slopes, rest = -slopes, -rest
+    if rest == 0 and len(slopes.terms) == 2:
+        (a, x), (b, y) = ((m.single, c) for m, c in slopes.ordered)
+        if x == -y and a is not None and b is not None and _one_permutation(n, a, b, facts):
+            n.note("permuted")
+            return equal(n, a.args[0] - b.args[0], facts)
+    return n.decided(Atom("eq", "", (slopes + rest,)), facts)
+
+
+def above_zero(n: Normal, poly: Poly, facts: Facts) -> Poly:
+    """The indicator of ``poly > 0`` for a real value."""
+    if n.lifts(poly):
+        return n.lifted(n.above_zero, poly, facts)
+    mask = n.sign(poly, facts)
+    if mask == POSITIVE or not mask & POSITIVE:
+        return ONE if mask == POSITIVE else ZERO
+    essential = _essential(n, poly, facts)
+    if essential is not None:
+        return above_zero(n, essential, facts)
+    factor, prim = n.oriented(poly, facts)[-1]
+    return n.decided(Atom("positive", "", (prim if factor > 0 else -prim,)), facts)
+
+
+def _essential(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
+    """What decides the sign of a product of which all factors but one are positive: the factor, or what it is the root of."""
+    if len(poly.terms) != 1:
+        return None
+    (mono, c), *_ = poly.ordered
+    open_ = [(a, k) for a, k in mono.pows if n.sign(a.poly, facts) != POSITIVE]
+    if mono.lits or c < 0 or len(open_) != 1 or open_[0][1] != 1:
+        return None
+    ((atom, _),) = open_
+    if atom.kind in ("root", "inverse", "inverse_root"):  # positive exactly where their argument is
+        return atom.args[0]
+    return atom.poly if atom.poly != poly else None
+
+
+def _one_permutation(n: Normal, a: Atom, b: Atom, facts: Facts) -> bool:
+    """Whether both atoms are look-ups in range of the same permutation."""
+    same = a.kind == b.kind == "look_up" and a.name == b.name and n.domain(a.name) == "permutation"
+    return same and n.in_range(a, facts) and n.in_range(b, facts)
+
+
+def settle(n: Normal, mono: Mono, facts: Facts) -> Poly:
+    """A product of atoms, reduced: sin² = 1 - cos², √x√x = x, x·(1/x) = 1, conditions that others imply dropped."""
+    pows = dict(mono.pows)
+
+    def without(*changes: tuple[Atom, int]) -> Mono:
+        rest = dict(pows)
+        for atom, k in changes:
+            rest[atom] = rest.get(atom, 0) - k
+        return Mono(mono.lits, ((a, k) for a, k in rest.items() if k), mono.exponent)
+
+    for atom, k in mono.pows:
+        if atom.kind == "function" and atom.name == "sin" and k >= 2:
+            n.note("pythagoras")
+            cosine = Atom("function", "cos", atom.args)
+            fewer = without((atom, 2))
+            return settle(n, fewer, facts) - settle(n, fewer.times(Mono((), ((cosine, 2),))), facts)
+        if atom.kind not in ("root", "inverse", "inverse_root"):
+            continue
+        inner = facts.assume_all(mono.lits)
+        value = atom.args[0]
+        if atom.kind in ("root", "inverse_root") and k >= 2 and not n.sign(value, inner) & ~(POSITIVE | NULL):
+            n.note("roots")
+            square = value if atom.kind == "root" else n.inverse(value, inner)
+            return n.mul(of_mono(without((atom, 2))), square, facts)
+        partner, result = _partner(atom, pows)
+        if partner is None:
+            continue
+        mask = n.sign(value, inner)
+        if result is None:
+            if not mask & NULL and (atom.kind != "inverse_root" or mask == POSITIVE):
+                n.note("cancel")
+                n.cancelled(value)
+                return settle(n, without((atom, 1), (partner, 1)), facts)
+        elif not mask & ~(POSITIVE | NULL):
+            n.note("roots")
+            rest = without((atom, 1), (partner, 1))
+            return settle(n, rest.times(Mono((), ((result, 1),))), facts)
+    return _absorbed(n, mono, facts)
+
+
+def _partner(atom: Atom, pows: Mapping[Atom, int]) -> tuple[Atom | None, Atom | None]:
+    """A factor that reduces against a root or reciprocal, and what the two become (None: they cancel)."""
+    base = atom.args[0].atom
+    if atom.kind == "inverse":
+        if base is not None and base in pows:
+            return base, None
+        root = Atom("root", "", atom.args)
+        return (root, Atom("inverse_root", "", atom.args)) if root in pows else (None, None)
+    if atom.kind == "inverse_root":
+        root = Atom("root", "", atom.args)
+        if root in pows:
+            return root, None
+        if base is not None and base in pows:
+            return base, root
+    return None, None
+
+
+def _absorbed(n: Normal, mono: Mono, facts: Facts) -> Poly:
+    """Drop conditions that others, or the indices of a sum that is a factor, imply; 0 where they contradict."""
+    if not mono.lits:
+        return of_mono(mono)
+    lits = list(mono.lits)
+    sums_ = [a for a in mono.atoms if a.kind == "sum"]
+    if len(lits) == 1 and not sums_:
+        return of_mono(mono)
+    for lit in sorted(mono.lits, key=lambda x: (x.kind != "any", -len(x.key), x.key)):
+        others = facts.assume_all(x for x in lits if x != lit)
+        held = others.decide(lit)
+        if held is False:
+            return ZERO
+        for atom in sums_ if held is None else ():
+            _, inner, _ = n.opened(atom)
+            held = held or others.assume_all(inner).decide(lit)
+        if held:
+            n.note("decided")
+            lits.remove(lit)
+    return of_mono(mono if len(lits) == len(mono.lits) else Mono(lits, mono.pows, mono.exponent))
+
 
 ANGLE_LIMIT = 12
 """The largest integer multiple of an angle that the addition theorems take apart."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from spec.language.arrays import NO_LABEL, WHOLE, Tensor
 from spec.language.proving.knowledge.certificates import Form
@@ -18,17 +19,62 @@ from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.knowledge.limits import Limits
 from spec.language.proving.knowledge.linear import form
 from spec.language.proving.obligations import Ledger, Unprovable
-from spec.language.proving.rules import elementary, indicators, settling, sums
-from spec.language.proving.signs.memory import Signs
-from spec.language.proving.signs.sets import NULL, POSITIVE, product_sign
-from spec.language.proving.terms import binders, replacing
-from spec.language.proving.terms.coefficients import times
-from spec.language.proving.terms.polynomials import ONE, UNIT, ZERO, Atom, Mono, Poly, total, whole
-from spec.language.proving.terms.writing import written
+from spec.language.proving.reading.states import Recurring
+from spec.language.proving.signs.sets import ANY_SIGN, NULL, POSITIVE, mirror, product_sign
+from spec.language.proving.terms.polynomials import (
+    ONE,
+    UNIT,
+    ZERO,
+    Atom,
+    Mono,
+    Poly,
+    parts_of,
+    times,
+    total,
+    whole,
+)
 
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.schemes import Scheme
-    from spec.language.proving.reading.states import Recurring
+
+class Rules(NamedTuple):
+    """The rules by which terms are rewritten, of a module each; any of them may ask for all others, through :class:`Normal`."""
+
+    at_least_zero: Callable[[Normal, Poly, Facts], Poly]
+    equal: Callable[[Normal, Poly, Facts], Poly]
+    above_zero: Callable[[Normal, Poly, Facts], Poly]
+    settle: Callable[[Normal, Mono, Facts], Poly]
+    exponential: Callable[[Normal, Poly, Facts], Poly]
+    inverse: Callable[[Normal, Poly, Facts], Poly]
+    root: Callable[[Normal, Poly, Facts], Poly]
+    function: Callable[[Normal, str, Poly, Facts], Poly]
+    content: Callable[[Poly], tuple[Fraction, Mono, Poly]]
+    sign: Callable[[Normal, Poly, Facts], int]
+    summed: Callable[[Normal, Iterable[Atom], Iterable[Atom], Poly, Facts], Poly]
+    closed: Callable[[Normal, str, frozenset[Atom], Iterable[Atom], Poly], Poly]
+    listed: Callable[[Normal, tuple[Atom, ...], Iterable[Atom], Poly], Poly]
+    exists: Callable[[Normal, Iterable[Atom], list[Poly], Facts], Poly]
+    opened: Callable[[Normal, Atom, str], tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]]
+    replaced: Callable[[Normal, Poly, Mapping[Atom, Poly], Facts], Poly]
+    condition_at: Callable[[Normal, Atom, Mapping[Atom, Poly], Facts], Poly]
+    written: Callable[[Normal, Poly], Any]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """The sign of a term, for all values of the variables at which the conditions hold.
+
+    ``assumed``: an assumption of the theorem, which need not hold near the point where it is used.
+    """
+
+    poly: Poly
+    mask: int
+    variables: tuple[Atom, ...]
+    lits: tuple[Atom, ...]
+    assumed: bool = False
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The tensors and states that the term mentions."""
+        return frozenset(a.name for a in parts_of(self.poly) if a.kind in ("entry", "look_up", "state"))
 
 
 @dataclass(frozen=True)
@@ -43,7 +89,8 @@ class TensorInfo:
 class Normal:
     """One proof's workplace: what is declared, which rules were used, which obligations arose."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
         self.ledger = Ledger()
         self.used: set[str] = set()
         self.tensors: dict[str, TensorInfo] = {}
@@ -111,7 +158,7 @@ class Normal:
 
     def cancelled(self, value: Poly) -> None:
         """Record that something nonzero was cancelled."""
-        self.ledger.met(written(self, value), "≠ 0", "cancelled; its sign follows from its form")
+        self.ledger.met(self.rules.written(self, value), "≠ 0", "cancelled; its sign follows from its form")
 
     def fresh(self, name: str, mark: str = "~") -> Atom:
         """A symbol that occurs nowhere yet: a bound one (``~``), or a witness (``!``)."""
@@ -186,15 +233,15 @@ class Normal:
 
     def at_least_zero(self, poly: Poly, facts: Facts) -> Poly:
         """The indicator of ``poly ≥ 0`` for an index expression."""
-        return indicators.at_least_zero(self, poly, facts)
+        return self.rules.at_least_zero(self, poly, facts)
 
     def equal(self, poly: Poly, facts: Facts) -> Poly:
         """The indicator of ``poly = 0`` for an index expression."""
-        return indicators.equal(self, poly, facts)
+        return self.rules.equal(self, poly, facts)
 
     def above_zero(self, poly: Poly, facts: Facts) -> Poly:
         """The indicator of ``poly > 0`` for a real value."""
-        return indicators.above_zero(self, poly, facts)
+        return self.rules.above_zero(self, poly, facts)
 
     def decided(self, lit: Atom, facts: Facts) -> Poly:
         """The indicator of a condition: 1 or 0 where it is decided."""
@@ -232,25 +279,25 @@ class Normal:
 
     def settle(self, mono: Mono, facts: Facts) -> Poly:
         """A product of atoms, reduced."""
-        return settling.settle(self, mono, facts)
+        return self.rules.settle(self, mono, facts)
 
-    # Functions: see elementary.py ------------------------------------------------------------------------------------------
+    # Functions ------------------------------------------------------------------------------------------
 
     def exp(self, poly: Poly, facts: Facts) -> Poly:
         """e to the power of a polynomial."""
-        return elementary.exponential(self, poly, facts)
+        return self.rules.exponential(self, poly, facts)
 
     def inverse(self, poly: Poly, facts: Facts) -> Poly:
         """1/P, spread over the factors of P."""
-        return elementary.inverse(self, poly, facts)
+        return self.rules.inverse(self, poly, facts)
 
     def root(self, poly: Poly, facts: Facts) -> Poly:
         """√P, with what is known to be at least 0 taken out."""
-        return elementary.root(self, poly, facts)
+        return self.rules.root(self, poly, facts)
 
     def function(self, name: str, poly: Poly, facts: Facts) -> Poly:
         """An elementary function other than exp and √."""
-        return elementary.function(self, name, poly, facts)
+        return self.rules.function(self, name, poly, facts)
 
     def lifts(self, poly: Poly) -> bool:
         """Whether a function of the polynomial is split by a condition in it."""
@@ -269,7 +316,7 @@ class Normal:
     def content(self, poly: Poly) -> tuple[Fraction, Mono, Poly]:
         """``(c, M, Q)`` with the polynomial equal to ``c·M·Q``: common factors taken out, Q's leading coefficient positive."""
         if poly.key not in self._contents:
-            self._contents[poly.key] = elementary.content(poly)
+            self._contents[poly.key] = self.rules.content(poly)
         return self._contents[poly.key]
 
     def oriented(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
@@ -301,35 +348,90 @@ class Normal:
         """Remember that the polynomial has these signs wherever the facts and the conditions hold: all that was used."""
         self.signs.certify(poly, mask, (*lits, *facts.added), facts)
 
-    # Binders and replacement: see sums.py, binders.py, replacing.py ----------------------------------------------------------
+    # Binders and replacement ----------------------------------------------------------
 
     def summed(self, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
         """The sum of a body over bound symbols at which conditions hold."""
-        return sums.summed(self, bound, lits, body, facts)
+        return self.rules.summed(self, bound, lits, body, facts)
 
     def closed(self, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
         """A binder with canonical names."""
-        return binders.closed(self, kind, symbols, lits, body)
+        return self.rules.closed(self, kind, symbols, lits, body)
 
     def listed(self, symbols: tuple[Atom, ...], lits: Iterable[Atom], body: Poly) -> Poly:
         """An array by its entry at symbols in a range."""
-        return binders.listed(self, symbols, lits, body)
+        return self.rules.listed(self, symbols, lits, body)
 
     def exists(self, bound: Iterable[Atom], conditions: list[Poly], facts: Facts) -> Poly:
         """The indicator that conditions hold for some values of bound symbols."""
-        return binders.exists(self, bound, conditions, facts)
+        return self.rules.exists(self, bound, conditions, facts)
 
     def opened(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
         """The bound symbols (fresh), conditions and body of a binder."""
-        return binders.opened(self, atom, mark)
+        return self.rules.opened(self, atom, mark)
 
     def replaced(self, poly: Poly, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
         """The polynomial with index symbols replaced."""
-        return replacing.rebuild(self, poly, replacing.Change(symbols=symbols), facts)
+        return self.rules.replaced(self, poly, symbols, facts)
 
     def condition_at(self, lit: Atom, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
         """A condition with index symbols replaced, not decided by the facts."""
-        return replacing.rebuild_condition(self, lit, replacing.Change(symbols=symbols), self.empty)
+        return self.rules.condition_at(self, lit, symbols, facts)
+
+
+MOST_CERTIFICATES = 12
+"""How many certificates are kept for a term: it may have been read in several places."""
+
+Certificate = tuple[int, tuple[Atom, ...]]
+"""Signs, and the conditions under which a term has them: all that were known where it was found out."""
+
+
+class Signs:
+    """Signs of terms, each asked once under the same facts."""
+
+    def __init__(self, normal: Normal) -> None:
+        self.n = normal
+        self._found: dict[tuple[Facts, str], int] = {}
+        self._open: dict[
+            tuple[Facts, str], int
+        ] = {}  # what could not be told, and how many certificates there were
+        self._certificates: dict[str, list[Certificate]] = {}
+        self._certified = self._circles = 0  # certificates so far; questions that came back to themselves
+
+    def of(self, poly: Poly, facts: Facts) -> int:
+        """The signs that a polynomial can have.
+
+        A question that comes back to itself stays open, and so does one that estimates are not allowed to go deeper for.
+        """
+        place, limits = (facts, poly.key), self.n.limits
+        found = self._found.get(place)
+        if found is not None:
+            self._circles += found == ANY_SIGN
+            return found
+        if self._open.get(place) == self._certified:
+            return ANY_SIGN
+        left_out = limits.left_out("estimate", "step")
+        self._found[place], circles = ANY_SIGN, self._circles
+        found = self._found[place] = self.n.rules.sign(self.n, poly, facts)
+        if found == ANY_SIGN:
+            del self._found[place]  # a certificate may decide it later
+            if self._circles == circles and limits.left_out("estimate", "step") == left_out:
+                self._open[place] = self._certified
+        return found
+
+    def certify(self, poly: Poly, mask: int, lits: tuple[Atom, ...], facts: Facts) -> None:
+        """Remember that a polynomial has these signs wherever the conditions hold."""
+        for factor, prim in self.n.oriented(poly, facts):
+            held = mask if factor > 0 else mirror(mask)
+            known = self._certificates.setdefault(prim.key, [])
+            says_as_much = (not signs & ~held and set(fewer) <= set(lits) for signs, fewer in known)
+            if len(known) < MOST_CERTIFICATES and not any(says_as_much):
+                known.append((held, lits))
+                self._certified += 1
+
+    def certificates(self, key: str) -> tuple[Certificate, ...]:
+        """The certificates of a term."""
+        return tuple(self._certificates.get(key, ()))
 
 
 def _fraction(poly: Poly) -> tuple[Poly, int]:

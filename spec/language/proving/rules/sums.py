@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.terms.polynomials import (
     UNIT,
     ZERO,
@@ -25,10 +26,6 @@ from spec.language.proving.terms.polynomials import (
     total,
 )
 from spec.language.proving.terms.replacing import Change, rebuild
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.rules.normal import Normal
 
 
 def summed(n: Normal, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:

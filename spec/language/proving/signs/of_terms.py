@@ -7,12 +7,13 @@ reciprocal has the sign of its argument; a member is at most the maximum. A sign
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from spec.language.proving.knowledge.facts import Facts
-from spec.language.proving.signs.bounds import a_step_earlier, by_factors, of_logarithm, part, triangle
-from spec.language.proving.signs.estimates import above_tangent, absolute_cases, against_maximum, index_part
+from spec.language.proving.knowledge.schemes import sign_by
+from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.sets import (
     ANY_SIGN,
     NEGATIVE,
@@ -25,10 +26,265 @@ from spec.language.proving.signs.sets import (
     product_sign,
     sum_sign,
 )
-from spec.language.proving.terms.polynomials import CONDITIONS, INTEGERS, Atom, Mono, Poly, of_mono, total
+from spec.language.proving.terms.polynomials import (
+    CONDITIONS,
+    INTEGERS,
+    ONE,
+    UNIT,
+    Atom,
+    Mono,
+    Poly,
+    of_mono,
+    parts_of,
+    total,
+)
 
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
+DEPTH = 2
+"""How deep inside other estimates these, which are dear, are tried."""
+
+
+def triangle(n: Normal, poly: Poly, facts: Facts) -> int:
+    """|x + y| is at most |x| + |y|: what is at least 0 with the larger in place is at least 0."""
+    if not n.limits.allows("estimate", DEPTH):
+        return ANY_SIGN
+    for factor, side in ((1, poly), (-1, -poly)):
+        for mono, c in side.ordered:
+            for atom, k in mono.pows:
+                if c > 0 or k != 1 or atom.kind != "function" or atom.name != "abs":
+                    continue
+                larger = _spread(n, atom.args[0], facts)
+                if larger is None:
+                    continue
+                lower = _with(n, side, mono, c, atom, larger, facts)
+                if lower is not None and not n.sign(lower, facts) & NEGATIVE:
+                    n.note("triangle")
+                    return NONNEGATIVE if factor > 0 else mirror(NONNEGATIVE)
+    return ANY_SIGN
+
+
+def _spread(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
+    """The absolute values of the terms, those of sums included; None for what has a single term."""
+    parts, split = [], len(poly.terms) > 1
+    for mono, c in poly.terms.items():
+        factors = [of_mono(Mono(mono.lits, (), mono.exponent), abs(c))]
+        for atom, k in mono.pows:
+            value = n.function("abs", atom.poly, facts)
+            if atom.kind == "sum":
+                split = True
+                bound, lits, body = n.opened(atom)
+                inner = n.function("abs", body, facts.assume_all(lits))
+                value = n.summed(bound, lits, inner, facts)
+            factors.append(n.power(value, k, facts))
+        parts.append(n.product(factors, facts))
+    return total(parts) if split else None
+
+
+def part(n: Normal, poly: Poly, facts: Facts) -> int:
+    """A sum of terms that are at least 0 is at least each of them."""
+    if not n.limits.allows("estimate", DEPTH):
+        return ANY_SIGN
+    for factor, side in ((1, poly), (-1, -poly)):
+        for mono, c in side.ordered:
+            for atom, k in mono.pows:
+                if c < 0 or k != 1 or atom.kind != "sum" or len(atom.bound) != 1:
+                    continue
+                for one in _terms(n, atom, side, facts):
+                    lower = _with(n, side, mono, c, atom, one, facts)
+                    if lower is not None and not n.sign(lower, facts) & NEGATIVE:
+                        n.note("part")
+                        return NONNEGATIVE if factor > 0 else mirror(NONNEGATIVE)
+    return ANY_SIGN
+
+
+def _terms(n: Normal, atom: Atom, poly: Poly, facts: Facts) -> Iterator[Poly]:
+    """The terms of a sum, all of them at least 0, at indices that occur elsewhere and are known to be permitted."""
+    (symbol,), lits, body = n.opened(atom)
+    if n.sign(body, facts.assume_all(lits)) & NEGATIVE:
+        return
+    tried: set[str] = set()
+    for other in parts_of(poly):
+        for at in other.args if other.kind in ("entry", "look_up", "state") else ():
+            if not at.is_index or at.key in tried or any("‹" in s.name for s in at.symbols):
+                continue
+            tried.add(at.key)
+            if all(facts.shows(n.condition_at(lit, {symbol: at}, facts)) for lit in lits):
+                yield n.replaced(body, {symbol: at}, facts)
+
+
+def by_factors(n: Normal, poly: Poly, facts: Facts) -> int:
+    """The sign of the common factor times that of the rest."""
+    if n.lifts(poly):
+        return ANY_SIGN
+    coefficient, content, inner = n.content(poly)
+    if content == UNIT or inner.constant is not None:
+        return ANY_SIGN
+    mask = product_sign(n.sign(of_mono(content), facts), n.sign(inner, facts))
+    if mask != ANY_SIGN:
+        n.note("factor")
+    return mask if coefficient > 0 else mirror(mask)
+
+
+def _with(
+    n: Normal, poly: Poly, mono: Mono, c: Fraction, atom: Atom, value: Poly, facts: Facts
+) -> Poly | None:
+    """The polynomial with a factor of one term replaced, if the other factors are at least 0."""
+    rest = of_mono(Mono(mono.lits, ((a, k) for a, k in mono.pows if a != atom), mono.exponent))
+    if n.sign(rest, facts) & NEGATIVE:
+        return None
+    return poly - of_mono(mono, c) + n.mul(rest.scaled(c), value, facts)
+
+
+def of_logarithm(n: Normal, poly: Poly, facts: Facts) -> int:
+    """c·ln x - c·ln y + z has the sign of x·eᶻ⁄ᶜ - y for c > 0, and so have more logarithms that count alike."""
+    if not n.limits.allows("estimate", DEPTH):
+        return ANY_SIGN
+    found = [
+        (mono.single, c)
+        for mono, c in poly.terms.items()
+        if mono.single is not None and mono.single.kind == "function" and mono.single.name == "log"
+    ]
+    sizes = {abs(c) for _, c in found}
+    if len(sizes) != 1 or any(atom is None or n.sign(atom.args[0], facts) != POSITIVE for atom, _ in found):
+        return ANY_SIGN
+    (size,) = sizes
+    above, below, rest = ONE, ONE, poly
+    for atom, c in found:
+        rest = rest - atom.poly.scaled(c)
+        if c > 0:
+            above = n.mul(above, atom.args[0], facts)
+        else:
+            below = n.mul(below, atom.args[0], facts)
+    mask = n.sign(n.mul(above, n.exp(rest.scaled(1 / size), facts), facts) - below, facts)
+    if mask != ANY_SIGN:
+        n.note("monotone")
+    return mask
+
+
+def a_step_earlier(n: Normal, poly: Poly, facts: Facts) -> int:
+    """What the latest states of a recurrence are may show the sign."""
+    if n.stepped is None or not n.limits.allows("estimate", 1):
+        return ANY_SIGN
+    with n.limits.within("step", 1) as allowed:
+        if not allowed:
+            return ANY_SIGN
+        try:
+            further = n.stepped(poly, facts)
+            return ANY_SIGN if further == poly else n.sign(further, facts)
+        except (Undischarged, Unprovable):
+            return ANY_SIGN
+
+
+def against_maximum(n: Normal, poly: Poly, facts: Facts) -> int:
+    """Maximum - member is at least 0: look for a term that is a maximum and an index at which the rest is its body."""
+    for mono, c in poly.ordered:
+        if len(mono.pows) != 1 or mono.lits or mono.exponent is not None or mono.pows[0][1] != 1:
+            continue
+        atom = mono.pows[0][0]
+        if atom.kind != "maximum":
+            continue
+        member = (of_mono(mono, c) - poly).scaled(1 / c)
+        bound, lits, body = n.opened(atom)
+        for candidate in sorted(member.symbols, key=lambda s: s.key):
+            values = {bound[0]: candidate.poly}
+            if len(bound) > 1 or n.replaced(body, values, facts) != member:
+                continue
+            if all(facts.shows(n.condition_at(lit, values, facts)) for lit in lits):
+                n.note("member")
+                return NONNEGATIVE if c > 0 else mirror(NONNEGATIVE)
+    return ANY_SIGN
+
+
+def absolute_cases(n: Normal, poly: Poly, facts: Facts) -> int:
+    """|x| is x where x ≥ 0, else -x: the sign is one of those that the two give."""
+    for mono, _ in poly.ordered:
+        for atom, _ in mono.pows:
+            if atom.kind == "function" and atom.name == "abs":
+                mask = 0
+                for value in (atom.args[0], -atom.args[0]):
+                    here = facts.assume_value(ONE - n.above_zero(-value, facts))
+                    mask |= n.sign(_instead(n, poly, atom, value, here), here)
+                if mask != ANY_SIGN:
+                    n.note("absolute_cases")
+                return mask
+    return ANY_SIGN
+
+
+def _instead(n: Normal, poly: Poly, atom: Atom, value: Poly, facts: Facts) -> Poly:
+    """The polynomial with the powers of an atom replaced by those of a value."""
+    out = Poly()
+    for mono, c in poly.terms.items():
+        power = dict(mono.pows).get(atom, 0)
+        rest = Mono(mono.lits, ((a, k) for a, k in mono.pows if a != atom), mono.exponent)
+        out += n.mul(of_mono(rest, c), n.power(value, power, facts), facts)
+    return out
+
+
+def index_part(n: Normal, poly: Poly, facts: Facts) -> int:
+    """Index arithmetic taken together, the rest by itself: m - j + x is positive for j < m and x ≥ 0."""
+    whole = {m: c for m, c in poly.terms.items() if _is_index(m) and c.denominator == 1}
+    rest = Poly({m: c for m, c in poly.terms.items() if m not in whole})
+    if len(whole) < 2 or not rest:
+        return ANY_SIGN
+    own = n.sign(Poly(whole), facts)
+    return ANY_SIGN if own == ANY_SIGN else sum_sign(own, n.sign(rest, facts))
+
+
+def _is_index(mono: Mono) -> bool:
+    return not mono.lits and mono.exponent is None and all(a.kind in INTEGERS for a in mono.atoms)
+
+
+def above_tangent(n: Normal, poly: Poly, facts: Facts) -> int:
+    """eˣ is at least 1 + x: what is at least 0 with 1 + x in its place is at least 0; so within a sum, Σ a·eˣ·eʸ."""
+    for factor, side in ((1, poly), (-1, -poly)):
+        for lower in (_tangents(n, side, facts), *_tangents_within(n, side, facts)):
+            if lower is not None and not n.sign(lower, facts) & NEGATIVE:
+                n.note("tangent")
+                return NONNEGATIVE if factor > 0 else mirror(NONNEGATIVE)
+    return ANY_SIGN
+
+
+def _tangents(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
+    """The polynomial with 1 + x for every eˣ that has a factor of at least 0; None if there is none."""
+    lower, found = Poly(), False
+    for mono, c in poly.terms.items():
+        plain = Mono(mono.lits, mono.pows)
+        if mono.exponent is None or c < 0 or n.sign(of_mono(plain), facts) & NEGATIVE:
+            lower += of_mono(mono, c)
+        else:
+            found = True
+            lower += n.mul(of_mono(plain, c), ONE + mono.exponent, facts)
+    return lower if found else None
+
+
+def _tangents_within(n: Normal, poly: Poly, facts: Facts) -> Iterator[Poly]:
+    """The polynomial over eᶻ, for an eᶻ that it takes away, with Σ a·(1 + x + y) for every eʸ·Σ a·eˣ in which all a are at
+    least 0.
+    """
+    taken = {m.exponent.key: m.exponent for m, c in poly.terms.items() if c < 0 and m.exponent is not None}
+    for _, z in sorted(taken.items()):
+        lower, found = Poly(), False
+        for mono, c in n.mul(poly, n.exp(-z, facts), facts).terms.items():
+            lowered = None if mono.exponent is None or c < 0 else _within(n, mono, mono.exponent, facts)
+            found |= lowered is not None
+            lower += of_mono(mono, c) if lowered is None else lowered.scaled(c)
+        if found:
+            yield lower
+
+
+def _within(n: Normal, mono: Mono, exponent: Poly, facts: Facts) -> Poly | None:
+    """What eʸ·Σ a·eˣ is at least, with its other factors; None if they, or any a, may be below 0."""
+    for atom, power in mono.pows:
+        rest = of_mono(Mono(mono.lits, ((a, k) for a, k in mono.pows if a != atom)))
+        if atom.kind != "sum" or power != 1 or n.sign(rest, facts) & NEGATIVE:
+            continue
+        bound, lits, body = n.opened(atom)
+        inner = facts.assume_all(lits)
+        plain = [(of_mono(Mono(m.lits, m.pows), c), m.exponent or Poly()) for m, c in body.terms.items()]
+        if all(m.exponent is None for m in body.terms) or any(n.sign(a, inner) & NEGATIVE for a, _ in plain):
+            continue
+        terms = (n.mul(a, ONE + x + exponent, inner) for a, x in plain)
+        return n.mul(rest, n.summed(bound, lits, total(list(terms)), facts), facts)
+    return None
 
 
 BOUNDED = ("sin", "cos", "tanh", "sigmoid", "erf")
@@ -74,7 +330,7 @@ def _known(n: Normal, poly: Poly, facts: Facts) -> int:
                 found &= held
         mask &= found if factor > 0 else mirror(found)
     for scheme in n.schemes:
-        mask &= scheme.sign(n, poly, facts)
+        mask &= sign_by(scheme, n, poly, facts)
     return mask
 
 

@@ -6,7 +6,7 @@ What a reading requires of a sign is an obligation, and what is found is kept as
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spec.language.arrays import Tensor
 from spec.language.binders import MaxOf, SumOf
@@ -29,6 +29,7 @@ from spec.language.expr import (
 )
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.reading.frames import Frame, Reading
 from spec.language.proving.signs.sets import (
     ANY_SIGN,
     NONNEGATIVE,
@@ -43,15 +44,11 @@ from spec.language.proving.signs.sets import (
 from spec.language.proving.terms.polynomials import ONE, Atom, Poly
 from spec.language.proving.terms.writing import condition_text
 
-if TYPE_CHECKING:
-    from spec.language.proving.reading.frames import Frame
-    from spec.language.proving.reading.reader import Reader
-
 
 class TreeSigns:
     """The signs of trees in their frames; falls back on the sign of the term a tree denotes."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reading) -> None:
         self.reader, self.n = reader, reader.n
         self._memo: dict[tuple[Any, Frame, Facts], int] = {}
 
@@ -92,10 +89,14 @@ class TreeSigns:
             return NONNEGATIVE
         if isinstance(node, Case):
             return self._case(node, frame, facts)
-        if isinstance(node, Choice):
-            return of(self.reader.chosen(node, frame))
         if isinstance(node, SumOf | MaxOf):
             return self._binder(node, frame, facts)
+        return self._looked_up(node, frame, facts)
+
+    def _looked_up(self, node: Any, frame: Frame, facts: Facts) -> int:
+        """The signs of what stands for something else: an option chosen, an entry, a formula applied."""
+        if isinstance(node, Choice):
+            return self.sign(self.reader.chosen(node, frame), frame, facts)
         if isinstance(node, Ref):
             index = tuple(self.reader.index(part, frame, facts) for part in node.index)
             return self._entry(node.tensor, index, frame, facts)
@@ -161,7 +162,7 @@ class TreeSigns:
 
     def _entry(self, tensor: Tensor, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> int:
         unfolding = self.reader.unfolding
-        if unfolding.recurrences.of(tensor, frame) is not None:
+        if unfolding.is_recurrent(tensor, frame):
             return ANY_SIGN
         meaning = unfolding.meaning(tensor, index, frame, facts)
         if meaning is None:

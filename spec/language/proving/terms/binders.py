@@ -6,19 +6,51 @@ exactly when their keys are, and an inner name can never capture an outer one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import islice, permutations, product
-from typing import TYPE_CHECKING
 
+from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Unprovable
-from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, of_mono, parts_of
-from spec.language.proving.terms.renaming import renamed, renamed_atom
+from spec.language.proving.rules.normal import Normal
+from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, conjuncts, of_mono, parts_of
 from spec.language.proving.terms.replacing import Change, rebuild, rebuild_condition
 
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.rules.normal import Normal
+Names = Mapping[Atom, Atom]
+"""Fresh symbols, one for each symbol that is renamed."""
+
+
+def renamed(poly: Poly, names: Names) -> Poly:
+    """A polynomial with fresh names for some of its free symbols."""
+    if names.keys().isdisjoint(poly.symbols):
+        return poly
+    return Poly.of({_renamed_mono(mono, names): c for mono, c in poly.terms.items()})
+
+
+def renamed_atom(atom: Atom, names: Names) -> Atom:
+    """An atom with fresh names for some of its free symbols."""
+    if names.keys().isdisjoint(atom.symbols):
+        return atom
+    if atom.kind == "symbol":
+        return names[atom]
+    if not names.keys().isdisjoint(atom.bound):  # bound anew inside, a name means another index there
+        names = {symbol: name for symbol, name in names.items() if symbol not in atom.bound}
+    args = tuple(renamed(arg, names) for arg in atom.args)
+    lits = tuple(renamed_atom(lit, names) for lit in atom.lits)
+    ordered = tuple(sorted(lits, key=lambda lit: lit.key))
+    body = None if atom.body is None else renamed(atom.body, names)
+    return Atom(atom.kind, atom.name, args, atom.bound, ordered, body)
+
+
+def _renamed_mono(mono: Mono, names: Names) -> Mono:
+    if names.keys().isdisjoint(mono.symbols):
+        return mono
+    return Mono(
+        (renamed_atom(lit, names) for lit in mono.lits),
+        ((renamed_atom(atom, names), k) for atom, k in mono.pows),
+        None if mono.exponent is None else renamed(mono.exponent, names),
+    )
+
 
 Moves = dict[Atom, tuple[int, Poly]]
 """For each bound symbol u the slope ±1 and the offset e of its replacement ±u + e."""

@@ -8,14 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from spec.language.proving.terms.applying import applied
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, total
 
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.rules.normal import Normal
+Leaf = Callable[[Atom, "Facts"], Poly]
+
+
+def applied(n: Normal, state: Atom, facts: Facts, leaf: Leaf) -> Poly:
+    """f(χ·a + (1 − χ)·b) = χ·f(a) + (1 − χ)·f(b) for each condition χ that is the same for all entries of an input."""
+    lit = _common(n, state) if n.states[state.name].kept else None
+    if lit is None:
+        return leaf(state, facts)
+    n.note("cases")
+    yes, no = (
+        applied(n, _decided(n, state, lit, holds), facts.assume(lit, holds), leaf) for holds in (True, False)
+    )
+    return n.mul(lit.poly, yes - no, facts) + no
+
+
+def _common(n: Normal, state: Atom) -> Atom | None:
+    """A condition in an entry of an input that does not depend on which entry it is."""
+    rank = n.states[state.name].rank
+    for argument in state.args[rank:]:
+        array = argument.atom
+        body = argument if array is None or array.kind != "array" else array.body
+        bound = frozenset(() if array is None else array.bound)
+        for lit in () if body is None else body.conditions:
+            if not lit.symbols & bound:
+                return lit
+    return None
+
+
+def _decided(n: Normal, state: Atom, lit: Atom, holds: bool) -> Atom:
+    args = []
+    for argument in state.args:
+        array = argument.atom
+        if array is None or array.kind != "array" or array.body is None:
+            args.append(argument.at(lit, holds))
+        elif lit in array.body.conditions:
+            bound, lits, _ = n.opened(array)
+            names = {name: symbol.poly for name, symbol in zip(array.bound, bound, strict=True)}
+            args.append(n.listed(bound, lits, n.replaced(array.body.at(lit, holds), names, n.empty)))
+        else:
+            args.append(argument)
+    return Atom("state", state.name, tuple(args))
 
 
 @dataclass
@@ -73,36 +111,43 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
     if kind == "symbol":
         return change.symbols.get(atom, atom.poly)
     if kind in ("sum", "maximum"):
-        bound, lits, body = n.opened(atom)
-        out, here = ONE, facts
-        for lit in lits:
-            held = rebuild_condition(n, lit, change, facts)
-            out, here = n.mul(out, held, facts), here.assume_value(held)
-        body = rebuild(n, body, change, here)
-        if kind == "sum":
-            return n.summed(bound, (), n.mul(out, body, facts), facts)
-        return n.closed(kind, frozenset(bound), conjuncts(out), body) if out else ZERO
+        return _rebuild_binder(n, atom, change, facts)
     if kind == "array":
         return _rebuild_array(n, atom, change, facts) if change.into_arrays else atom.poly
     args = tuple(rebuild(n, arg, change, facts) for arg in atom.args)
     if kind in ("entry", "look_up"):
-        return (
-            change.entries[atom.name](args, facts)
-            if atom.name in change.entries
-            else n.entry(atom.name, args)
-        )
+        replaced = change.entries.get(atom.name)
+        return n.entry(atom.name, args) if replaced is None else replaced(args, facts)
     if kind == "floor":
         return n.floor(args[0])
     if kind == "state":
         return applied(n, Atom("state", atom.name, args), facts, change.state)
     _transfer(n, atom, change, args[0] if args else ZERO, facts)
-    if kind == "inverse":
+    return _rebuild_function(n, atom, args, facts)
+
+
+def _rebuild_function(n: Normal, atom: Atom, args: tuple[Poly, ...], facts: Facts) -> Poly:
+    """A function of a term that has changed."""
+    if atom.kind == "inverse":
         return n.inverse(args[0], facts)
-    if kind == "root":
+    if atom.kind == "root":
         return n.root(args[0], facts)
-    if kind == "inverse_root":
+    if atom.kind == "inverse_root":
         return n.inverse(n.root(args[0], facts), facts)
     return n.function(atom.name, args[0], facts) if args else atom.poly
+
+
+def _rebuild_binder(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
+    """A sum or a maximum after a change."""
+    bound, lits, body = n.opened(atom)
+    out, here = ONE, facts
+    for lit in lits:
+        held = rebuild_condition(n, lit, change, facts)
+        out, here = n.mul(out, held, facts), here.assume_value(held)
+    body = rebuild(n, body, change, here)
+    if atom.kind == "sum":
+        return n.summed(bound, (), n.mul(out, body, facts), facts)
+    return n.closed(atom.kind, frozenset(bound), conjuncts(out), body) if out else ZERO
 
 
 def _rebuild_array(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy.core.containers import Tuple as BasicTuple
@@ -31,11 +31,9 @@ from spec.language.expr import (
 )
 from spec.language.proving.knowledge.linear import form
 from spec.language.proving.obligations import Unprovable
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.terms.polynomials import UNIT, Atom, Mono, Poly, inside
 from spec.language.render import unicode
-
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
 
 LETTERS = "jlrtuwxyzabcefghkmnopqsv"
 

@@ -15,7 +15,7 @@ from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.evaluate import enclose, run
 from spec.language.evaluation.precision import Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.registry import find
@@ -196,10 +196,10 @@ def test_a_sum_inside_of_a_line_may_be_added_in_any_order_in_the_derivative_too(
         inputs[item.name] = 1e-10 * drawn if item.role == "data" else drawn
     gradient, flat = vjp(formula), formula.flat()
     operations = Precision.of("float64", "accumulate").operations
-    plain = run(flat, Walk(operations), bind(flat, inputs)).tensors
+    plain = run(flat, RunningError(operations), bind(flat, inputs)).tensors
     seeds = {t.name: np.ones(plain[t.name].value.shape) for t in flat.outputs}
     every = {**inputs, **gradient.seeded(seeds, bind(flat, inputs).sizes)}
-    derived = run(gradient.flat, Walk(operations), bind(gradient.flat, every)).tensors
+    derived = run(gradient.flat, RunningError(operations), bind(gradient.flat, every)).tensors
     compared = [line.name for line in flat.lines if line.name in plain]
     assert compared
     for line in compared:  # but for roundings of the bounds themselves, of which no line has a thousand

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.language import Formula, Max, Sum, absolute, case, data, define, exp, indices, le, sizes, tensor
-from spec.language.differentiation.gradients import vjp
-from spec.language.differentiation.obstacles import obstacles
+from spec.language.differentiation.gradients import obstacles, vjp
 
 (n,) = sizes("n")
 i, j = indices("i j")

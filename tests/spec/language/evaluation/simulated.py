@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.evaluate import Evaluator
-from spec.language.evaluation.families import Families
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.evaluation.truth import Truth
 from spec.language.flatten import Flat
+from tests.spec.language.evaluation.interpreter import Interpreter
 
 
 class Simulated:
@@ -116,7 +116,7 @@ class Simulated:
 def simulate(flat: Flat, inputs: Any, dtype: Any, seed: int | None = None) -> tuple[Any, ...]:
     """The outputs of a flattened formula, computed in ``dtype``; ``seed`` shuffles the order of all sums."""
     order = None if seed is None else np.random.default_rng(seed)
-    evaluator = Evaluator(Simulated(dtype, order), bind(flat, inputs), Families.of_lines(flat.lines))
+    evaluator = Interpreter(Simulated(dtype, order), bind(flat, inputs), SoftmaxGroups.of_lines(flat.lines))
     with np.errstate(all="ignore"):
         evaluator.run(flat.groups)
     return tuple(np.asarray(evaluator.tensors[t.name], np.float64) for t in flat.outputs)

@@ -12,7 +12,7 @@ from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import FORMATS
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import Flat
 from spec.language.registry import find, ids
 from verify.inputs.examples import Space
@@ -26,13 +26,13 @@ COUNT = 7
 def together(flat: Flat, every: list[dict[str, Any]]) -> None:
     """Values differ by what float64 allows for; where one says something, so does the other."""
     with np.errstate(all="ignore"):
-        done = run(batched(flat), Walk(DOUBLE), bind_all(flat, every), DOUBLE)
+        done = run(batched(flat), RunningError(DOUBLE), bind_all(flat, every), DOUBLE)
         for tensor in flat.outputs:
             many = done.tensors[tensor.name]
             value, far = many.floats(), np.broadcast_to(many.bounds(), many.value.shape)
             assert value.shape[0] == len(every)
             for place, inputs in enumerate(every):
-                alone = run(flat, Walk(DOUBLE), bind(flat, inputs), DOUBLE).tensors[tensor.name]
+                alone = run(flat, RunningError(DOUBLE), bind(flat, inputs), DOUBLE).tensors[tensor.name]
                 known = np.isfinite(alone.bounds()) & np.isfinite(far[place])
                 apart = np.abs(value[place] - alone.floats())[known]
                 assert (apart <= (far[place] + alone.bounds())[known]).all()
@@ -70,9 +70,9 @@ def test_a_mask_that_some_examples_have_is_written_out_for_the_others() -> None:
     s = np.random.default_rng(0).standard_normal((2, 3, 5))
     mask = np.array([[True, False, True, True, False]] * 3)
     every = [{"s": s[0], "mask": None}, {"s": s[1], "mask": mask}]
-    done = run(batched(judge.flat), Walk(), bind_all(judge.flat, every))
+    done = run(batched(judge.flat), RunningError(), bind_all(judge.flat, every))
     for place, inputs in enumerate(every):
-        alone = run(judge.flat, Walk(), bind(judge.flat, inputs))
+        alone = run(judge.flat, RunningError(), bind(judge.flat, inputs))
         np.testing.assert_array_equal(done.tensors["a"].floats()[place], alone.tensors["a"].floats())
 
 

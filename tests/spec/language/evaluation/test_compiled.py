@@ -32,10 +32,10 @@ from spec.language import (
 from spec.language.arrays import Tensor
 from spec.language.evaluation.balls import BallArithmetic, midpoints
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.evaluate import Evaluator, run
+from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Format, Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Ref
 from spec.language.flatten import Flat
 from spec.language.known import forget
@@ -43,6 +43,7 @@ from spec.language.lines import Definition
 from spec.language.registry import find, formulas
 from tests.spec.language.cases import gradient_of, guarded
 from tests.spec.language.evaluation.agreeing import agree
+from tests.spec.language.evaluation.interpreter import Interpreter
 from tests.spec.language.evaluation.random_statements import inputs, statement
 from tests.spec.language.recurrent_cases import backwards, grid, mutual, remembering, running
 from verify.inputs.examples import Space
@@ -52,20 +53,20 @@ from verify.inputs.leads import REAL
 def rounding_to(dtype: str) -> tuple[Callable[[], Any], Format | None]:
     """The running bound of an implementation in a type."""
     precision = Precision.of(dtype)
-    return lambda: Walk(precision.operations), precision.storage
+    return lambda: RunningError(precision.operations), precision.storage
 
 
 ARITHMETICS: dict[str, tuple[Callable[[], Any], Format | None]] = {
-    "float64": (Walk, None),
+    "float64": (RunningError, None),
     "float32": rounding_to("float32"),
     "bfloat16": rounding_to("bfloat16"),
     "balls": (BallArithmetic, None),
 }
 
 
-def interpreted(flat: Flat, arithmetic: Any, given: Any, storage: Format | None) -> Evaluator:
+def interpreted(flat: Flat, arithmetic: Any, given: Any, storage: Format | None) -> Interpreter:
     """All lines of a statement by the interpreter."""
-    evaluator = Evaluator(arithmetic, bind(flat, given), flat.families)
+    evaluator = Interpreter(arithmetic, bind(flat, given), flat.softmax_groups)
     stored = flat.stored | {t.name for t in flat.outputs}
     with np.errstate(all="ignore"):
         evaluator.run(
@@ -101,10 +102,14 @@ def compare(flat: Flat, given: Any, name: str) -> None:
     if isinstance(expected, str) or isinstance(found, str):
         assert found == expected
         return
-    exact = ran(lambda: interpreted(flat, Walk(FORMATS["float64"]), given, None)) if name != "balls" else None
+    exact = (
+        ran(lambda: interpreted(flat, RunningError(FORMATS["float64"]), given, None))
+        if name != "balls"
+        else None
+    )
     assert found.tensors.keys() == expected.tensors.keys()
     for one, numbers in expected.tensors.items():
-        rounding = exact.tensors[one] if isinstance(exact, Evaluator) else None
+        rounding = exact.tensors[one] if isinstance(exact, Interpreter) else None
         assert agree(found.tensors[one], numbers, rounding), (one, found.tensors[one], numbers)
     alone, made = (
         run(flat, make(), bind(flat, given), storage, every=False),
@@ -232,7 +237,7 @@ def test_a_step_that_overflows_is_lost_and_those_before_it_are_not() -> None:
         "test.grows", (x,), (define(h[0], 1), define(h[t], again, (t, 1, steps))), (h,), {}, frozenset(), {}
     )
     given = {"x": np.full(5, 1e20)}
-    found = run(flat, Walk(FORMATS["float32"]), bind(flat, given)).tensors["h"]
+    found = run(flat, RunningError(FORMATS["float32"]), bind(flat, given)).tensors["h"]
     assert np.isinf(found.bounds()).tolist() == [False, False, True, True, False, False]
     compare(flat, given, "float32")
 
@@ -270,7 +275,7 @@ def test_an_entry_that_is_none_is_named_as_the_interpreter_names_it() -> None:
     flat, table = find("embedding.token").flat(), np.ones((5, 2))
     for ids in ([0, 7], [3, -1]):
         with pytest.raises(IndexError) as found:
-            run(flat, Walk(), bind(flat, {"ids": np.array(ids), "E": table}))
+            run(flat, RunningError(), bind(flat, {"ids": np.array(ids), "E": table}))
         with pytest.raises(IndexError) as expected:
-            interpreted(flat, Walk(), {"ids": np.array(ids), "E": table}, None)
+            interpreted(flat, RunningError(), {"ids": np.array(ids), "E": table}, None)
         assert str(found.value) == str(expected.value)

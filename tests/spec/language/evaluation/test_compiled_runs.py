@@ -11,13 +11,15 @@ import sympy
 from spec.language import data, define, indices, sizes, tensor
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.compiled.program import MOST_SIZES, compiled
-from spec.language.evaluation.evaluate import Evaluator, run
+from spec.language.evaluation.compiled.frame import MOST_SIZES
+from spec.language.evaluation.compiled.program import compiled
+from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import FORMATS, Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import Flat
 from spec.language.registry import find
 from tests.spec.language.cases import gradient_of
+from tests.spec.language.evaluation.interpreter import Interpreter
 from verify.inputs.examples import Space
 
 
@@ -39,7 +41,7 @@ def test_a_run_touches_nothing_symbolic(formula_id: str, monkeypatch: pytest.Mon
         flat, every = gradient_of(formula, given, 1)
         lines.append((flat, [bind(flat, every)]))
     runs = [
-        (compiled(flat), Walk(Precision.of("float32").operations), binding)
+        (compiled(flat), RunningError(Precision.of("float32").operations), binding)
         for flat, bindings in lines
         for binding in bindings
     ]
@@ -70,7 +72,7 @@ def test_what_is_kept_for_sizes_is_bounded() -> None:
     program = compiled(flat)
     for length in [*range(1, MOST_SIZES + 9), 1]:
         given = {"x": np.ones(length), "y": np.full(length, 2.0)}
-        (value,) = (run(flat, Walk(), bind(flat, given)).tensors[t.name] for t in flat.outputs)
+        (value,) = (run(flat, RunningError(), bind(flat, given)).tensors[t.name] for t in flat.outputs)
         assert value.floats() == 2.0 * length
     assert len(program.known) == MOST_SIZES
 
@@ -85,7 +87,7 @@ def test_a_recurrence_writes_each_step_where_it_belongs(monkeypatch: pytest.Monk
     shapes = {"x": (5, 3), "h": (2,), "W_xh": (2, 3), "W_hh": (2, 2), "W_hy": (7, 2)}
     given = {name: rng.normal(size=shape) for name, shape in shapes.items()}
     flat, every = gradient_of(formula, given, 1)
-    for arithmetic in (Walk, BallArithmetic):
+    for arithmetic in (RunningError, BallArithmetic):
         monkeypatch.setattr(arithmetic, "put", copied)
         run(flat, arithmetic(), bind(flat, every))
 
@@ -98,7 +100,7 @@ def test_a_line_changes_no_input_and_no_other_line() -> None:
     lines = (define(y[i, j], x[i, j]), define(y[0, j], 7), define(z[i, j], y[i, j]), define(z[i, 0], 5))
     flat = Flat("test.beside", (x,), lines, (z,), {}, frozenset(), {})
     given = np.arange(6.0).reshape(2, 3)
-    found = run(flat, Walk(FORMATS["float32"]), bind(flat, {"x": given}))
+    found = run(flat, RunningError(FORMATS["float32"]), bind(flat, {"x": given}))
     assert found.tensors["x"].floats().tolist() == [[0, 1, 2], [3, 4, 5]]
     assert found.tensors["y"].floats().tolist() == [[7, 7, 7], [3, 4, 5]]
     assert found.tensors["z"].floats().tolist() == [[5, 7, 7], [5, 4, 5]]
@@ -114,9 +116,9 @@ def test_whoever_finishes_what_is_stored_is_told_parts_from_wholes() -> None:
         told.append((name, part))
         return value
 
-    run(flat, Walk(), bind(flat, given), None, finish)
+    run(flat, RunningError(), bind(flat, given), None, finish)
     found, told = told, []
-    evaluator = Evaluator(Walk(), bind(flat, given), flat.families)
+    evaluator = Interpreter(RunningError(), bind(flat, given), flat.softmax_groups)
     evaluator.run(flat.groups, finish)
     assert found == told
     assert found.count(("H", True)) == 6

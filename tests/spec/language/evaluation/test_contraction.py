@@ -10,19 +10,19 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from spec.language.evaluation import walk
+from spec.language.evaluation import running_error
 from spec.language.evaluation.compiled import values as compiled
 from spec.language.evaluation.evaluate import bound, evaluate
 from spec.language.evaluation.numbers import HUGE, Num, hides
 from spec.language.evaluation.precision import FORMATS
+from spec.language.evaluation.running_error import RunningError
 from spec.language.evaluation.truth import Truth
-from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
 from spec.language.registry import find
 
 LENGTHS = (2, 3, 5)
 TERMS = 7
-SINGLE, PLAIN = Walk(FORMATS["float32"]), Walk()
+SINGLE, PLAIN = RunningError(FORMATS["float32"]), RunningError()
 CLOSE = 4 * (TERMS + 4) * 2.0**-53
 """So far apart, relative to the sum of their sizes, two ways to add such products in float64 may come: either rounds a term at
 most TERMS + 4 times (additions, two products, two steps of the bound); twice that covers the second order."""
@@ -31,7 +31,7 @@ most TERMS + 4 times (additions, two products, two steps of the bound); twice th
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few the products are."""
-    monkeypatch.setattr(walk, "FEWEST", 0)
+    monkeypatch.setattr(running_error, "FEWEST", 0)
     monkeypatch.setattr(compiled, "FEWEST", 0)
 
 
@@ -203,7 +203,7 @@ def test_a_statement_is_worth_the_same(formula_id: str, monkeypatch: pytest.Monk
     formula = find(formula_id)
     given_ = drawn(formula, 1)
     values, bounds = evaluate(formula, given_), bound(formula, given_)
-    for module in (walk, compiled):
+    for module in (running_error, compiled):
         monkeypatch.setattr(module, "FEWEST", 1 << 60)
     double = bound(formula, given_, dtype="float64")
     for value, (other, own) in zip(values, double, strict=True):

@@ -13,7 +13,7 @@ from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.balls import midpoints, radii
 from spec.language.evaluation.evaluate import bound, enclose, evaluate
 from spec.language.evaluation.precision import FORMATS
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.registry import find
@@ -197,7 +197,7 @@ def test_an_exact_zero_stays_one(dtype: str) -> None:
 
 def test_a_constant_that_is_rounded_is_not_taken_for_exact() -> None:
     """The error of 1/3 is passed on by products, on either side; that of 3 is none."""
-    single = Walk(FORMATS["float32"])
+    single = RunningError(FORMATS["float32"])
     third, three = single.rational(1, 3), single.rational(3, 1)
     assert three.exact
     assert not three.bounds().any()

@@ -13,8 +13,7 @@ from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.batching import EXAMPLES, repeated
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import bound, run
-from spec.language.evaluation.expected import expected_error, expected_gradient_error
-from spec.language.evaluation.noise import Noise
+from spec.language.evaluation.expected import Noise, expected_error, expected_gradient_error
 from spec.language.evaluation.precision import FORMATS
 from spec.language.formula import Formula
 from spec.language.registry import find

@@ -13,7 +13,7 @@ from spec.language.evaluation.balls import midpoints, radii
 from spec.language.evaluation.evaluate import bound, enclose
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.formula import Formula
 from spec.language.known import forget
 
@@ -36,7 +36,7 @@ def test_a_function_of_a_number_within_its_error_is_within_the_error_of_the_func
 ) -> None:
     """Wherever the true argument lies inside its bound, the function's value lies inside the function's."""
     number = Num(np.array(x), np.array(size))
-    found = Walk(FORMATS["float64"]).function(name, number)
+    found = RunningError(FORMATS["float64"]).function(name, number)
     assert found.error is not None
     with flint.ctx.workprec(200):
         true = BALLS[name](flint.arb(x) + flint.arb(size) * flint.arb(part))
@@ -48,7 +48,7 @@ def test_a_function_of_a_number_within_its_error_is_within_the_error_of_the_func
 )
 def test_where_a_function_is_flat_an_error_is_all_but_forgotten(name: str, x: float) -> None:
     """An error of 1/2 in the argument of a saturated unit."""
-    found = Walk(FORMATS["float64"]).function(name, Num(np.array(x), np.array(0.5)))
+    found = RunningError(FORMATS["float64"]).function(name, Num(np.array(x), np.array(0.5)))
     assert found.error is not None
     assert found.error < 1e-14  # e⁻³⁹ times 1/2, and the roundings of the function itself
 
@@ -75,7 +75,7 @@ def test_the_logarithm_of_a_sum_of_exponentials_has_no_limit_of_size(size: float
 @pytest.mark.parametrize("name", ["sigmoid", "exp"])
 def test_what_a_kernel_flushes_of_an_exponential_is_within_its_error(name: str) -> None:
     """Just above the smallest normal number of float32, where oneDNN's kernels give 0: the power of two below it is subnormal."""
-    walk, x = Walk(FORMATS["float32"]), Num(np.array(-87.05), np.array(0.0))
+    walk, x = RunningError(FORMATS["float32"]), Num(np.array(-87.05), np.array(0.0))
     found = walk.exponential(x, None, None) if name == "exp" else walk.function(name, x)
     assert found.error is not None
     assert 1.1e-38 < float(found.value) < 2**-125.5

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spec.language.evaluation.noise import Noise
+from spec.language.evaluation.expected import Noise
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Precision
+from spec.language.evaluation.running_error import RunningError
 from spec.language.evaluation.truth import Truth
-from spec.language.evaluation.walk import Walk
 
 SINGLE = Precision.of("float32")
 UNIT = FORMATS["float32"].unit
@@ -201,4 +201,4 @@ def test_few_samples_tell_a_spread_as_well_as_independent_ones() -> None:
 
 def test_nothing_is_drawn_in_plain_arithmetic() -> None:
     """The arithmetic is one of the walk's kind, so that whatever evaluates lines takes it."""
-    assert isinstance(noise(1), Walk)
+    assert isinstance(noise(1), RunningError)

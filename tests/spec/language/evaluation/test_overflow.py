@@ -18,7 +18,7 @@ from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.numbers import HUGE, Num
 from spec.language.evaluation.precision import FORMATS
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.formula import Formula
 from spec.language.registry import find
 from spec.language.trees import substitute
@@ -207,7 +207,7 @@ def test_an_error_that_is_too_large_to_be_kept_is_not_made_small_by_a_factor(
     size: float, plain: bool
 ) -> None:
     """x·y/x is a rounded product and a rounded quotient: its bound covers both, or says nothing."""
-    walk = Walk(FORMATS["float64"])
+    walk = RunningError(FORMATS["float64"])
     x, y = walk.exact(np.array([size])), walk.exact(np.array([math.pi]))
     rough = Num(x.value, np.abs(x.value) * 2.0**-20)
     made = walk.times(walk.rounded(rough, 1), y)
@@ -234,7 +234,7 @@ def test_a_share_of_an_unknown_total_is_unknown_whatever_its_exponent(exponent: 
     """It is limited to 0 … 1 as it stands, however small the exponent it is written with."""
     part = Num(np.ones(1), np.zeros(1), np.array([exponent]), softmax=("family", False))
     total = Num(np.ones(1), np.array([HUGE]), np.array([0]), softmax=("family", True))
-    share = Walk(FORMATS["bfloat16"]).over(part, total)
+    share = RunningError(FORMATS["bfloat16"]).over(part, total)
     assert share.bounds() >= 1 - share.floats()
 
 

@@ -13,16 +13,17 @@ import pytest
 from spec.language import Sum, data, define, exp, indices, sin, sizes, tanh, tensor
 from spec.language.evaluation.batching import EXAMPLES, repeated
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.evaluate import Evaluator, run
-from spec.language.evaluation.noise import Noise
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.expected import Noise
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import lift
 from spec.language.flatten import Flat
 from spec.language.registry import find
 from tests.spec.language.cases import gradient_of
 from tests.spec.language.evaluation.agreeing import agree
+from tests.spec.language.evaluation.interpreter import Interpreter
 
 GIVEN = {
     name: np.random.default_rng(5).normal(size=shape)
@@ -56,7 +57,7 @@ def test_a_share_of_a_softmax_of_numbers_has_the_bound_of_its_own_sizes() -> Non
 
     def bounded(flat: Flat, many: int) -> Any:
         given = {"x": np.ones(2), "v": np.ones(many)}
-        return run(flat, Walk(FORMATS["float32"]), bind(flat, given)).tensors["y"].bounds()
+        return run(flat, RunningError(FORMATS["float32"]), bind(flat, given)).tensors["y"].bounds()
 
     def stated() -> Flat:
         return Flat("test.share", (x, v), (define(y[i], x[i] * share + 0 * v[0]),), (y,), {}, frozenset(), {})
@@ -69,9 +70,9 @@ def test_a_share_of_a_softmax_of_numbers_has_the_bound_of_its_own_sizes() -> Non
 def test_exponentials_of_a_softmax_are_worked_out_once_in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """With their largest, for the value and its gradient; the interpreter, which works out each anew, finds the same."""
     flat, every = gradient_of(find("attention.scaled_dot_product"), GIVEN, 1)
-    arithmetic = Walk(FORMATS["float32"])
-    evaluator = Evaluator(arithmetic, bind(flat, every), flat.families)
-    asked = counted(monkeypatch, Walk, "exponential", "maximum")
+    arithmetic = RunningError(FORMATS["float32"])
+    evaluator = Interpreter(arithmetic, bind(flat, every), flat.softmax_groups)
+    asked = counted(monkeypatch, RunningError, "exponential", "maximum")
     with np.errstate(all="ignore"):
         evaluator.run(flat.groups)
     assert asked["exponential"] > 1
@@ -79,7 +80,7 @@ def test_exponentials_of_a_softmax_are_worked_out_once_in_a_run(monkeypatch: pyt
     done = run(flat, arithmetic, bind(flat, every))
     assert asked == {"exponential": 1, "maximum": 1}
     own = run(
-        flat, Walk(FORMATS["float64"]), bind(flat, every)
+        flat, RunningError(FORMATS["float64"]), bind(flat, every)
     ).tensors  # what float64 itself may have spoiled
     for output in flat.outputs:
         assert agree(done.tensors[output.name], evaluator.tensors[output.name], own[output.name])
@@ -109,8 +110,8 @@ def test_a_value_is_shown_along_the_indices_of_each_who_asks(monkeypatch: pytest
     )
     flat = Flat("test.shown", (x, y, m), lines, (u, v, w, z), {}, frozenset(), {})
     square, row = np.arange(9.0).reshape(3, 3), np.array([0.5, -2.0, 3.0])
-    asked = counted(monkeypatch, Walk, "function")
-    found = run(flat, Walk(), bind(flat, {"x": square, "y": row, "m": 2})).tensors
+    asked = counted(monkeypatch, RunningError, "function")
+    found = run(flat, RunningError(), bind(flat, {"x": square, "y": row, "m": 2})).tensors
     assert np.array_equal(found["u"].floats(), np.tanh(square))
     assert np.array_equal(found["v"].floats(), np.tanh(square).T)
     assert np.array_equal(found["w"].floats(), np.add.outer([0, 1], np.tanh(row)))
@@ -121,10 +122,10 @@ def test_a_value_is_shown_along_the_indices_of_each_who_asks(monkeypatch: pytest
 def test_a_number_of_sizes_alone_is_kept_from_run_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The root of a size: worked out anew for another size and for another precision, whose rounding it carries."""
     flat = replace(find("attention.scaled_dot_product").flat())  # never evaluated before
-    asked, errors = counted(monkeypatch, Walk, "_sqrt"), []
+    asked, errors = counted(monkeypatch, RunningError, "_sqrt"), []
     for dtype, width in (("float32", 3), ("float32", 3), ("float32", 2), ("float64", 3), ("float64", 3)):
         given = {**GIVEN, "q": GIVEN["q"][:, :width], "k": GIVEN["k"][:, :width]}
-        number: Num = run(flat, Walk(FORMATS[dtype]), bind(flat, given)).tensors[flat.outputs[0].name]
+        number: Num = run(flat, RunningError(FORMATS[dtype]), bind(flat, given)).tensors[flat.outputs[0].name]
         errors.append(number.bounds().max())
     assert asked["_sqrt"] == 3
     assert errors[0] == errors[1] > 1e6 * errors[3] == 1e6 * errors[4]

@@ -7,10 +7,10 @@ import pytest
 
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
+from spec.language.evaluation.running_error import RunningError
 from spec.language.evaluation.truth import Truth
-from spec.language.evaluation.walk import Walk
 
-WALK = Walk(FORMATS["float32"])
+WALK = RunningError(FORMATS["float32"])
 DRAWN = np.random.default_rng(7).uniform(-9, 9, (5, 6))
 PLACES = (np.arange(3)[:, None], np.arange(6))
 FAMILY = ("the family",)

@@ -15,8 +15,8 @@ from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import bound, enclose, evaluate, run
+from spec.language.evaluation.running_error import RunningError
 from spec.language.evaluation.truth import Truth, Undecided
-from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.symbols import indices
@@ -208,7 +208,7 @@ def test_local_attention_with_a_key_on_the_border_of_the_window_raises_no_false_
         name: np.float32(random.standard_normal(shape)) for name, shape in shapes.items()
     }
     inputs["D"] = 1.0
-    p = run(local.flat(), Walk(), bind(local.flat(), inputs)).tensors["p"].floats()
+    p = run(local.flat(), RunningError(), bind(local.flat(), inputs)).tensors["p"].floats()
     inputs["D"] = float(np.abs(np.rint(p[1]) + (2 if p[1] < 5 else -2) - p[1]))
     (balls,) = enclose(local, inputs)
     ((_, tolerance),) = bound(local, inputs, {"intermediates": "storage"})

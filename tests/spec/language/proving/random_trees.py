@@ -13,7 +13,6 @@ from spec.language.arrays import Tensor
 from spec.language.binders import Max, Some, Sum
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings
-from spec.language.evaluation.interpreter import Evaluator
 from spec.language.expr import (
     Node,
     absolute,
@@ -32,6 +31,7 @@ from spec.language.expr import (
 )
 from spec.language.symbols import sizes
 from spec.language.trees import refs
+from tests.spec.language.evaluation.interpreter import Interpreter
 
 n, m = sizes("n m")
 NAMES = sympy.symbols("i j l", integer=True)  # without sizes: so the normal form writes them
@@ -219,7 +219,7 @@ def enclosures(
     saved = flint.ctx.prec
     flint.ctx.prec = bits
     try:
-        evaluator = Evaluator(BallArithmetic(), given)
+        evaluator = Interpreter(BallArithmetic(), given)
         with evaluator.within([(s, 0, size - 1) for s, size in over], where) as held:
             extent = tuple(len(evaluator.ranges[s]) for s in evaluator.scope)
             if where is not None:

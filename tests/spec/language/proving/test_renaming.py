@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spec.language.proving.knowledge.linear import contradictory
+from spec.language.proving.terms.binders import renamed, renamed_atom
 from spec.language.proving.terms.polynomials import Atom, Poly
-from spec.language.proving.terms.renaming import renamed, renamed_atom
 
 I, J, FRESH, OTHER = (Atom("symbol", name) for name in ("i", "j", "k~1", "k~2"))
 

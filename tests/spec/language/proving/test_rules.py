@@ -19,9 +19,10 @@ from spec.language.expr import TRUE, case
 from spec.language.known import forget
 from spec.language.lines import Definition
 from spec.language.proving.proof import check
-from spec.language.proving.rules.register import RULES, Law
+from spec.language.proving.rules.register import RULES
 from spec.language.theorem import Assurance
 from spec.language.trees import free_symbols, refs, walk
+from tests.spec.language.proving.laws import LAWS, Law
 from tests.spec.language.proving.random_trees import agree, bindings
 
 SIZES = ("n", "m", "h")
@@ -56,12 +57,12 @@ def as_formula(law: Law) -> Formula:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.law().numeric])
+@pytest.mark.parametrize("name", [name for name, law in LAWS.items() if law().numeric])
 @settings(max_examples=25, deadline=None)
 @given(lengths=st.lists(st.integers(1, 5), min_size=3, max_size=3), seed=st.integers(0, 2**16))
 def test_a_rule_keeps_values(name: str, lengths: list[int], seed: int) -> None:
     """The two sides of its law agree (or are ordered) in balls, at random sizes and tensors."""
-    law = RULES[name].law()
+    law = LAWS[name]()
     formula = as_formula(law)
     try:
         sizes = dict(zip((sympy.Symbol(s, integer=True, positive=True) for s in SIZES), lengths, strict=True))
@@ -79,7 +80,7 @@ def test_a_rule_keeps_values(name: str, lengths: list[int], seed: int) -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_is_used_by_the_prover(name: str) -> None:
     """Its law is proved, and the record of the proof names it."""
-    law = RULES[name].law()
+    law = LAWS[name]()
     gap = law.right - law.left if law.relation == "<=" else None
     sides = claim(law.left, law.relation, law.right, *law.over, where=law.where)
     items = tuple(t for t in tensors_of(law))

@@ -40,6 +40,3 @@ def by_products(exponent: Node) -> int | None:
 def is_integral(exponent: Node) -> bool:
     """Whether an exponent is a whole number at all indices and sizes."""
     return isinstance(exponent, Literal) and is_whole(exponent.value)
-
-
-__all__ = ["by_products", "is_integral", "reach", "spelt_out"]

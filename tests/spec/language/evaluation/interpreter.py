@@ -1,7 +1,6 @@
 """The interpreter: one walk over a statement, in which index symbols are array axes, for every number system.
 
-It evaluates what stands by itself: a claim with formulas applied in it, an axiom, a condition. The lines of a formula are run by
-:mod:`~spec.language.evaluation.compiled.program`, which says the same, faster.
+What the compiled programs are held to: it says the same, slower and more plainly.
 """
 
 from __future__ import annotations
@@ -9,25 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import reduce
+from itertools import product
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import sympy
 
-from spec.language.arrays import DISCRETE, WHOLE, Tensor
+from spec.language.arrays import DISCRETE, WHOLE, Comprehension, Tensor
 from spec.language.binders import MaxOf, SumOf
-from spec.language.calls import Call, Pullback
+from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.compiled.applications import Applications
+from spec.language.evaluation.compiled.frame import Finish
+from spec.language.evaluation.compiled.values import factors
 from spec.language.evaluation.contraction import FEWEST
-from spec.language.evaluation.families import Families
+from spec.language.evaluation.dimensions import is_size
 from spec.language.evaluation.indexing import Ints, spread, within_tensor
+from spec.language.evaluation.integer_range import by_products, is_integral, reach, spelt_out
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.scope import Scope
-from spec.language.evaluation.stepping import Finish, step_through
+from spec.language.evaluation.running_error import RunningError
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.evaluation.truth import Bools, Truth
-from spec.language.evaluation.walk import Walk
-from spec.language.evaluation.wholes import by_products, is_integral, reach, spelt_out
 from spec.language.exact import fraction
 from spec.language.expr import (
     Case,
@@ -36,6 +38,7 @@ from spec.language.expr import (
     Literal,
     Minus,
     Negative,
+    Node,
     Over,
     Plus,
     Power,
@@ -43,33 +46,34 @@ from spec.language.expr import (
     Times,
     Undefined,
 )
+from spec.language.known import known
 from spec.language.lines import Definition
 from spec.language.ordering import Group
 from spec.language.trees import free_symbols
+from tests.spec.language.evaluation.scope import Scope
+from tests.spec.language.evaluation.stepping import step_through
 
-CallHandler: TypeAlias = "Callable[[Evaluator, Call | Pullback], Any]"
 
-
-class Evaluator(Scope):
+class Interpreter(Scope):
     """Evaluates trees and lines in one arithmetic; ``tensors`` holds the real ones, as arrays of the arithmetic."""
 
     def __init__(
         self,
         arithmetic: Any,
         bindings: Bindings,
-        families: Families | None = None,
-        on_call: CallHandler | None = None,
+        softmax_groups: SoftmaxGroups | None = None,
+        on_call: Applications | None = None,
     ) -> None:
         super().__init__(bindings)
         self.arithmetic = arithmetic
         self.tensors: dict[str, Any] = bindings.numbers(arithmetic)
-        self.families = families
+        self.softmax_groups = softmax_groups
         self.on_call = on_call
         self._shapes: dict[Tensor, tuple[int, ...]] = {}
 
-    def outside(self, at: Mapping[sympy.Symbol, int]) -> Evaluator:
+    def outside(self, at: Mapping[sympy.Symbol, int]) -> Interpreter:
         """An evaluator of the same tensors outside all indices, those in ``at`` fixed."""
-        inner = type(self)(self.arithmetic, Bindings(), self.families, self.on_call)
+        inner = type(self)(self.arithmetic, Bindings(), self.softmax_groups, self.on_call)
         inner.sizes = {**self.sizes, **at}
         inner.integers, inner.booleans, inner.tensors = self.integers, self.booleans, self.tensors
         inner.undecided = self.undecided
@@ -265,7 +269,7 @@ class Evaluator(Scope):
             terms = len(self.ranges[node.var])
             parts = factors(node.body)
             large = len(parts) > 1 and prod(len(self.ranges.get(s, ())) or 1 for s in self.scope) >= FEWEST
-            if large and isinstance(self.arithmetic, Walk):
+            if large and isinstance(self.arithmetic, RunningError):
                 values = [self.value(part) for part in parts]
                 found = self.arithmetic.contract(values, terms, where)
                 if found is not None:
@@ -301,7 +305,9 @@ class Evaluator(Scope):
         if node.name != "exp":
             return self.arithmetic.function(node.name, argument)
         found = (
-            self.families.of(node.args[1]) if self.families is not None and self.arithmetic.tracks else None
+            self.softmax_groups.of(node.args[1])
+            if self.softmax_groups is not None and self.arithmetic.tracks
+            else None
         )
         if found is None:
             return self.arithmetic.exponential(argument, None, None)
@@ -324,33 +330,75 @@ class Evaluator(Scope):
         return self.arithmetic.exact(same.astype(np.float64), positive=True)
 
     def _call(self, node: Call | Pullback) -> Any:
-        if self.on_call is None:
+        """The numbers of one application: its arguments are gathered at one value of the indices around after the other."""
+        calls = self.on_call
+        if calls is None:
             raise TypeError(f"{node.args[0]} is applied here, but calls are not evaluated in this place")
-        return self.on_call(self, node)
+        arguments = list(node.arguments if isinstance(node, Call) else (*node.call.arguments, node.seed))
+        used = set().union(*(free_symbols(argument) for argument in arguments))
+        outer = [s for s in self.scope if s in used and s in self.ranges]
+        ranges = [self.ranges[s] for s in outer]
+        every = []
+        for at in product(*ranges):
+            inner = self.outside(dict(zip(outer, map(int, at), strict=True)))
+            every.append(inner.gathered(node, arguments))
+        lead = tuple(len(r) for r in ranges)
+        whole = calls.joined(calls.applied(node, every), lead, False)
+        index = (*(s - int(r[0]) if len(r) else s for s, r in zip(outer, ranges, strict=True)), *node.index)
+        if not index:
+            return self.scalar(whole)
+        return self.arithmetic.view(whole, self._places(index, self.arithmetic.shape(whole)))
+
+    def gathered(self, node: Call | Pullback, arguments: list[Any]) -> dict[str, Any]:
+        """The arguments as arrays, by the name of the input; the seed of a pullback under ``seed``."""
+        callee = known(node.formula_id)
+        found = {str(i): self.argument(i, value) for i, value in zip(callee.inputs, arguments, strict=False)}
+        if isinstance(node, Pullback):
+            found["seed"] = self.argument(callee.line(node.output), arguments[-1])
+        return found
+
+    def argument(self, item: Any, value: Any) -> Any:
+        """One argument, as an array."""
+        if value == ABSENT or (isinstance(item, Tensor) and item.role == "generator"):
+            return None
+        if is_size(item):
+            return int(self.index(value.value if isinstance(value, Literal) else value).item())
+        assert self.on_call is not None
+        if isinstance(value, Tensor):
+            if item.domain == "boolean":
+                return self.booleans[value.name]
+            if item.domain in WHOLE:
+                return self.integers[value.name]
+            return self.on_call.real(self.tensors[value.name])
+        spans: list[tuple[Any, Any, Any]] = []
+        if isinstance(value, Comprehension):
+            spans = [(var, 0, size - 1) for var, size in zip(value.vars, value.shape, strict=True)]
+            value = value.body
+        with self.within(spans, None):
+            extent = tuple(len(self.ranges[s]) for s in self.scope)
+            if item.domain == "boolean":
+                return np.array(np.broadcast_to(self.condition(value), extent))
+            if item.domain in WHOLE:
+                return np.array(np.broadcast_to(self.index(value), extent))
+            number = self.value(value if isinstance(value, Node) else Literal(value))
+            return self.on_call.real(self._filled(number, np.ones(extent, bool)))
 
 
-def factors(node: Any) -> list[Any]:
-    """The factors of a product; a square is one."""
-    if not isinstance(node, Times) or node.args[0] == node.args[1]:
-        return [node]
-    return [*factors(node.args[0]), *factors(node.args[1])]
-
-
-_VALUES: dict[type, Callable[[Evaluator, Any], Any]] = {
-    Ref: Evaluator._ref,
-    Literal: Evaluator._literal,
+_VALUES: dict[type, Callable[[Interpreter, Any], Any]] = {
+    Ref: Interpreter._ref,
+    Literal: Interpreter._literal,
     Plus: lambda e, n: e.arithmetic.plus(e.value(n.args[0]), e.value(n.args[1])),
     Minus: lambda e, n: e.arithmetic.minus(e.value(n.args[0]), e.value(n.args[1])),
-    Times: Evaluator._times,
+    Times: Interpreter._times,
     Over: lambda e, n: e.arithmetic.over(e.value(n.args[0]), e.value(n.args[1])),
     Negative: lambda e, n: e.arithmetic.negative(e.value(n.args[0])),
-    Power: Evaluator._power,
-    Func: Evaluator._func,
-    Delta: Evaluator._delta,
-    Case: Evaluator._case,
-    SumOf: Evaluator._sum,
-    MaxOf: Evaluator._max,
+    Power: Interpreter._power,
+    Func: Interpreter._func,
+    Delta: Interpreter._delta,
+    Case: Interpreter._case,
+    SumOf: Interpreter._sum,
+    MaxOf: Interpreter._max,
     Undefined: lambda e, n: e.scalar(e.arithmetic.undefined()),
-    Call: Evaluator._call,
-    Pullback: Evaluator._call,
+    Call: Interpreter._call,
+    Pullback: Interpreter._call,
 }

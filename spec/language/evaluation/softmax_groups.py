@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spec.language.lines import Definition
 
 
-class Families:
+class SoftmaxGroups:
     """The sums of exponentials in some lines, and which exponential belongs to which.
 
     A sum is one over an index, or one of several terms that something is divided by, or whose logarithm is taken:
@@ -35,7 +35,7 @@ class Families:
         self._found: dict[Node, tuple[tuple[object, ...], MaxOf] | None] = {}
 
     @classmethod
-    def of_lines(cls, lines: Iterable[Definition]) -> Families:
+    def of_lines(cls, lines: Iterable[Definition]) -> SoftmaxGroups:
         """Collect the sums over an index of which an exponential inside depends, and those of several exponentials."""
         lines = tuple(lines)
         alone = {tensor: line for tensor, line in _alone(lines) if isinstance(line.right, SumOf | Plus)}

@@ -8,7 +8,7 @@ import torch
 
 from spec.language import Formula, Sum, data, define, exp, indices, sizes, tensor
 from spec.language.evaluation.evaluate import bound
-from spec.language.evaluation.families import Families
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from verify.properties.values import EFFECTIVE
 
 (m,) = sizes("m")
@@ -70,7 +70,7 @@ def test_what_a_line_of_its_own_sums_counts_too() -> None:
     """As in gradients, whose sums stand on lines of their own; what is added to another letter is no such sum."""
     total = tensor("total")
     lines = (define(total, Sum(exp(s[l]), l)), define(b, exp(t) / (1 + total)), define(e, exp(z) + t))
-    found = Families.of_lines(
+    found = SoftmaxGroups.of_lines(
         Formula("families.lines", "lines", inputs=(s, t, z), lines=lines, outputs=(b, e)).flat().lines
     )
     assert [str(each.exponent) for each in found.sums if each.joint] == [str(s[l])]
@@ -78,13 +78,13 @@ def test_what_a_line_of_its_own_sums_counts_too() -> None:
 
 def test_an_exponential_that_stands_for_several_sums_is_of_none() -> None:
     """The sink's own, which each row divides by another sum."""
-    families = SINK.flat().families
-    assert families.of(s[j]) is not None
-    assert families.of(z.as_node()) is not None
+    softmax_groups = SINK.flat().softmax_groups
+    assert softmax_groups.of(s[j]) is not None
+    assert softmax_groups.of(z.as_node()) is not None
     n = sizes("n")[0]
     (i,) = indices(i=n)
     rows = data("rows", n, m)
     y = tensor("y", n)
     lines = (define(y[i], exp(z) / (exp(z) + Sum(exp(rows[i, l]), l))),)
     several = Formula("families.rows", "rows", inputs=(rows, z), lines=lines, outputs=(y,))
-    assert several.flat().families.of(z.as_node()) is None
+    assert several.flat().softmax_groups.of(z.as_node()) is None

@@ -24,14 +24,14 @@ from spec.language.evaluation.numbers import (
     sizes,
 )
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
-from spec.language.evaluation.storing import Storing
+from spec.language.evaluation.scatter import Storing
 from spec.language.evaluation.truth import Truth
 
 LARGEST = 900
 """Errors near 1 have exponents up to this one: two to it times a few is below HUGE."""
 
 
-class Walk(Storing):
+class RunningError(Storing):
     """The arithmetic of :class:`Num`; ``operations`` is the format in which the implementation computes, or None.
 
     Each operation adds its rounding error to the propagated error of its operands; sums may be taken in any order.

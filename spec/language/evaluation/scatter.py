@@ -1,17 +1,55 @@
-"""Numbers with a running error bound written into tensors, or added to what is there."""
+"""Numbers written into tensors: in place where they can be, and scattered, where several terms are added to one entry."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.falling import Fallen, Places
-from spec.language.evaluation.functions import Functions
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import SUM_SLACK
+from spec.language.evaluation.rounding import Functions
+
+Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]
+"""For each axis of the array the place at which each term falls."""
+
+
+class Scatter:
+    """Terms of one shape that fall on an array of another.
+
+    Attributes:
+        terms: how many fall on each entry.
+    """
+
+    def __init__(self, onto: tuple[int, ...], index: Places | None, shape: tuple[int, ...]) -> None:
+        """Without an ``index`` each term falls at its own place, where the array has but one along an axis at that."""
+        self.onto, self.shape = onto, shape
+        self.flat: npt.NDArray[np.intp] | None = None
+        if index is None:
+            pairs = zip(onto, shape, strict=True)
+            self.axes = tuple(axis for axis, (there, here) in enumerate(pairs) if there == 1 != here)
+            self.terms: Any = float(math.prod(shape[axis] for axis in self.axes))
+            return
+        parts = tuple(np.broadcast_to(part, shape).ravel() for part in index)
+        one = not onto or not math.prod(shape)  # one place, or no term
+        self.flat = (
+            np.zeros(math.prod(shape), np.intp)
+            if one
+            else np.asarray(np.ravel_multi_index(parts, onto, mode="wrap"))
+        )
+        self.terms = self.together(np.ones(()))
+
+    def together(self, terms: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """For each entry the sum of the terms that fall on it."""
+        if self.flat is None:
+            found = np.broadcast_to(terms, self.shape).sum(self.axes, keepdims=True) if self.axes else terms
+            return np.asarray(found)
+        weights = np.broadcast_to(np.asarray(terms, np.float64), self.shape).ravel()
+        return np.bincount(self.flat, weights, math.prod(self.onto)).reshape(self.onto)
+
 
 Change: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """What shows a part of an array."""
@@ -99,18 +137,18 @@ class Storing(Functions):
     def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
         """``a`` added at ``index``, where several of its entries may fall on one place; without an index entry by entry."""
         a, target = self.unscaled(a), self.unscaled(target)
-        fallen = Fallen(target.value.shape, index, shape)
-        value = target.value + fallen.together(a.value)
+        scatter = Scatter(target.value.shape, index, shape)
+        value = target.value + scatter.together(a.value)
         lost = None if a.lost is None and target.lost is None else np.zeros(value.shape, bool)
         if lost is not None:
             if target.lost is not None:
                 lost |= target.lost
             if a.lost is not None:
-                lost |= fallen.together(a.lost) > 0
+                lost |= scatter.together(a.lost) > 0
         if a.error is not None and target.error is not None:
-            total = np.abs(target.value) + target.error + fallen.together(np.abs(a.value) + a.error)
-            rounds = np.where(fallen.terms > 0, fallen.terms + SUM_SLACK, 0.0) * self.unit
-            error = target.error + fallen.together(a.error) + rounds * total
+            total = np.abs(target.value) + target.error + scatter.together(np.abs(a.value) + a.error)
+            rounds = np.where(scatter.terms > 0, scatter.terms + SUM_SLACK, 0.0) * self.unit
+            error = target.error + scatter.together(a.error) + rounds * total
             found = self.reaching(Num(value, error, lost=lost), total)
             found.reach = None
             return found

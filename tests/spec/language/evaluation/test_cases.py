@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spec.language.evaluation import scope
-from spec.language.evaluation.alike import FEWEST, alike, representatives
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.evaluate import Evaluator
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.compiled import conditions as compiled_conditions
+from spec.language.evaluation.compiled.conditions import factor_cases, representatives
+from spec.language.evaluation.compiled.frame import Around
+from spec.language.evaluation.evaluator import Evaluator
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import chosen
+from spec.language.trees import refs
 from spec.masking.nsp import candidate, e, first, follows, k, n, nsp, second
 from spec.vocabulary import Some, given, lt
 
@@ -25,7 +27,7 @@ def evaluator(seed: int, convention: str) -> Evaluator:
         {"starts": rng.random(SENTENCES) < 0.4, "first": rng.integers(0, SENTENCES, PAIRS)},
     )
     bindings.tensor(nsp.id, second, rng.integers(-1, SENTENCES, PAIRS))
-    return Evaluator(Walk(), bindings)
+    return Evaluator(RunningError(), bindings)
 
 
 @pytest.mark.parametrize("convention", ["not_next", "other_document", "any"])
@@ -40,40 +42,45 @@ def test_asked_once_a_condition_holds_where_it_holds_asked_everywhere(
         for each in (Some(candidate(e), e), Some(follows(e), e), ~inside | candidate(second[k]))
     ]
     found = []
-    for fewest in (FEWEST, PAIRS + 1):
-        monkeypatch.setattr("spec.language.evaluation.alike.FEWEST", fewest)
+    for fewest in (compiled_conditions.FEWEST, PAIRS + 1):
+        monkeypatch.setattr(compiled_conditions, "FEWEST", fewest)
         here = evaluator(seed, convention)
-        with here.within([(k, 0, PAIRS - 1)], None):
-            found.append([np.broadcast_to(here.condition(each), (PAIRS,)) for each in conditions])
+        found.append([here.condition(each, ((k, 0, PAIRS - 1),)) for each in conditions])
     for once, everywhere in zip(*found, strict=True):
         np.testing.assert_array_equal(once, everywhere)
 
 
 def test_few_places_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of places that are really asked is that of the different rows, and all of them where there are few."""
-    asked = []
-    plain = scope.Scope._any_here
+    """The number of places that are really asked is that of the different rows."""
+    kept = []
+    monkeypatch.setattr(compiled_conditions.Cases, "put", _counted(kept))
+    evaluator(0, "other_document").condition(
+        chosen(Some(candidate(e), e), {"negatives": "other_document"}), ((k, 0, PAIRS - 1),)
+    )
+    assert kept
+    assert max(kept) <= SENTENCES
 
-    def counted(self: scope.Scope, node: object) -> object:
-        asked.append(len(self.ranges[k]))
-        return plain(self, node)
 
-    monkeypatch.setattr(scope.Scope, "_any_here", counted)
-    here = evaluator(0, "other_document")
-    with here.within([(k, 0, PAIRS - 1)], None):
-        here.condition(chosen(Some(candidate(e), e), {"negatives": "other_document"}))
-    assert max(asked) <= SENTENCES
+def _counted(kept: list[int]) -> object:
+    plain = compiled_conditions.Cases.put
+
+    def put(self: compiled_conditions.Cases, frame: object, rows: object, places: np.ndarray) -> None:
+        kept.append(len(places))
+        plain(self, frame, rows, places)
+
+    return put
 
 
 def test_a_place_of_its_own_is_never_taken_for_another() -> None:
     """Where an index itself counts, or an entry next to it, places differ."""
-    places = {k: np.arange(PAIRS)}
-    entries = {"first": np.zeros(PAIRS, np.int64)}
+    around = Around().inside(k, 0, fixed=False, static=True)
     free = given("free", n, domain="integer", below=7)
-    assert alike(Some(follows(e), e), places, entries | {"starts": np.zeros(SENTENCES, bool)}) is not None
-    assert alike(lt(first[k], k), places, entries) is None
-    assert alike(lt(first[k + 1], 3), places, entries) is None
-    assert alike(lt(free[k], 3), places, entries) is None
+    found = factor_cases(Some(follows(e), e), around)
+    assert found is not None
+    assert found.symbol == k
+    assert not {first} & {entry.tensor for entry in refs(found.node)}
+    for tied in (lt(first[k], k), lt(first[k + 1], 3), lt(free[e], 3)):
+        assert factor_cases(Some(tied, e), around) is None
 
 
 def test_representatives_stand_for_equal_rows_alone() -> None:

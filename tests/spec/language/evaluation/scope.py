@@ -14,7 +14,6 @@ import numpy.typing as npt
 import sympy
 
 from spec.language.binders import AnyOf
-from spec.language.evaluation.alike import alike, representatives
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.indexing import Ints, constant, is_inexact
@@ -226,27 +225,7 @@ class Scope:
         raise TypeError(f"{node} is not a condition")
 
     def _any(self, node: AnyOf) -> Truth:
-        """Whether a condition holds for any value of an index; asked once for all places that it cannot tell apart."""
-        found = None if self.undecided else alike(node, self.ranges, self.integers | self.booleans)
-        if found is None:
-            return self._any_here(node)
-        symbol, columns = found
-        place, every, guard = self._place[symbol], self.ranges[symbol], self.guard
-        if guard is not None and guard.shape[place] > 1:
-            if guard.size != len(every):  # it tells places apart by other indices, too
-                return self._any_here(node)
-            columns = [*columns, guard.reshape(-1)]
-        kept, kind = representatives(columns)
-        self.ranges[symbol] = every[kept]
-        if guard is not None and guard.shape[place] > 1:
-            self.guard = guard.take(kept, axis=place)
-        try:
-            truth = self._any_here(node)
-        finally:
-            self.ranges[symbol], self.guard = every, guard
-        return truth.view(lambda part: part.take(kind, axis=place) if part.shape[place] > 1 else part)
-
-    def _any_here(self, node: AnyOf) -> Truth:
+        """Whether a condition holds for any value of an index."""
         with self.within([(node.var, node.first, node.last)], node.where) as where:
             held = self.truth(node.body)
             held = held if where is None else held & where

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from spec.language.evaluation.compiled.frame import Finish
+from spec.language.evaluation.compiled.program import moved
 from spec.language.lines import Definition
 from spec.language.ordering import Group, Step
-from spec.language.trees import free_symbols
 
 if TYPE_CHECKING:
-    from spec.language.evaluation.interpreter import Evaluator
-
-Finish: TypeAlias = Callable[[str, Any, bool], Any]
-"""What is stored for a tensor of this name with this value; the last tells a part of it, as a step stores it, from the whole."""
+    from tests.spec.language.evaluation.interpreter import Interpreter
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Stepping:
     finish: Finish | None
     fixed: Mapping[sympy.Symbol, int] = field(default_factory=dict)
 
-    def place(self, evaluator: Evaluator, step: Step) -> Along:
+    def place(self, evaluator: Interpreter, step: Step) -> Along:
         """Where the line writes along a step.
 
         Raises:
@@ -79,21 +76,7 @@ class Stepping:
         return replace(self, fixed={**self.fixed, place.symbol: place.slope * (now - place.offset)})
 
 
-@lru_cache(maxsize=4096)
-def moved(
-    place: sympy.Expr, line: Definition, fixed: frozenset[sympy.Symbol]
-) -> tuple[sympy.Symbol | None, int, sympy.Expr]:
-    """A place as ±symbol + rest, for the one index of the line that is not fixed and moves it."""
-    place = sympy.expand(place)
-    found = [s for s in line.spans if s in free_symbols(place) and s not in fixed]
-    symbol = found[0] if found else None
-    slope = 0 if symbol is None else place.coeff(symbol)
-    if len(found) > 1 or abs(slope) not in (0, 1):
-        raise ValueError(f"a recurrence cannot be stepped through by {place} in {line.left}")
-    return symbol, int(slope), place if symbol is None else place - slope * symbol
-
-
-def step_through(evaluator: Evaluator, group: Group, finish: Finish | None) -> None:
+def step_through(evaluator: Interpreter, group: Group, finish: Finish | None) -> None:
     """Evaluate the lines of a recurrence; what a step adds to is finished by the caller, once all is added."""
     added = {line.name for line in group.lines if line.accumulate}
     _stepped(
@@ -101,7 +84,7 @@ def step_through(evaluator: Evaluator, group: Group, finish: Finish | None) -> N
     )
 
 
-def _stepped(evaluator: Evaluator, group: Group, lines: list[Stepping]) -> None:
+def _stepped(evaluator: Interpreter, group: Group, lines: list[Stepping]) -> None:
     """Evaluate those of a group's lines that have a part at the current steps."""
     if group.step is None:
         for each in lines:

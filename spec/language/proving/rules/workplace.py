@@ -1,0 +1,60 @@
+"""The place where terms are brought to normal form, with all rules at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.elementary import (
+    above_zero,
+    at_least_zero,
+    content,
+    equal,
+    exponential,
+    function,
+    inverse,
+    root,
+    settle,
+)
+from spec.language.proving.rules.normal import Normal, Rules
+from spec.language.proving.rules.sums import summed
+from spec.language.proving.signs.of_terms import sign
+from spec.language.proving.terms.binders import closed, exists, listed, opened
+from spec.language.proving.terms.polynomials import Atom, Poly
+from spec.language.proving.terms.replacing import Change, rebuild, rebuild_condition
+from spec.language.proving.terms.writing import written
+
+
+def make_normal() -> Normal:
+    """A workplace for one proof."""
+    return Normal(_RULES)
+
+
+def _replaced(n: Normal, poly: Poly, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
+    return rebuild(n, poly, Change(symbols=symbols), facts)
+
+
+def _condition_at(n: Normal, lit: Atom, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
+    return rebuild_condition(n, lit, Change(symbols=symbols), n.empty)
+
+
+_RULES = Rules(
+    at_least_zero=at_least_zero,
+    equal=equal,
+    above_zero=above_zero,
+    settle=settle,
+    exponential=exponential,
+    inverse=inverse,
+    root=root,
+    function=function,
+    content=content,
+    sign=sign,
+    summed=summed,
+    closed=closed,
+    listed=listed,
+    exists=exists,
+    opened=opened,
+    replaced=_replaced,
+    condition_at=_condition_at,
+    written=written,
+)
