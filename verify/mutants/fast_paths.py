@@ -161,8 +161,9 @@ def half_where_long_and_wide(
 @wrong(LAYER, dtypes=SINGLE)
 def half_in_wide_models(x: Tensor, *given: Any) -> Tensor:
     """Holds the words in float16 where the model is as wide as usual."""
-    from impl.transformer import encoder_layer
+    from verify.targets.ours import implementation
 
+    encoder_layer = implementation(LAYER)
     return encoder_layer(half(x, x.shape[-1] >= 4 * WIDE), *given)
 
 
@@ -176,8 +177,9 @@ def half_in_usual_networks(x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2
 @wrong(LAYER, dtypes=SINGLE)
 def bfloat16_where_long_and_wide(x: Tensor, *given: Any) -> Tensor:
     """Holds the words in bfloat16 where there are many, and wide ones."""
-    from impl.transformer import encoder_layer
+    from verify.targets.ours import implementation
 
+    encoder_layer = implementation(LAYER)
     if min(x.shape[-2:]) >= 2 * WIDE:
         x = Held.apply(x, torch.bfloat16)  # type: ignore[no-untyped-call]
     return encoder_layer(x, *given)
@@ -197,8 +199,9 @@ def backward_in_bfloat16(x: Tensor, h: Tensor, *weights: Tensor) -> Tensor:
 
 def layer_by_layer(x: Tensor, given: list[Any], eps: float, mask: Tensor | None) -> Tensor:
     """The encoder, a layer after another; ``given`` are the stacked weights."""
-    from impl.transformer import encoder
+    from verify.targets.ours import implementation
 
+    encoder = implementation(ENCODER)
     for layer in range(len(given[0])):
         one: list[Any] = [*(each[layer : layer + 1] for each in given), eps, mask]
         x = encoder(x, *one)
