@@ -56,7 +56,7 @@ class MultiHeadAttention(nn.Module):
             self.qkv = nn.Linear(d_model, 2 * h_d_k + h_d_v, bias)
         else:
             self.q, self.kv = nn.Linear(d_model, h_d_k, bias), nn.Linear(self.d_y, h_d_k + h_d_v, bias)
-            self.register_load_state_dict_pre_hook(_unpack)
+            self.register_load_state_dict_pre_hook(_unpack)  # type: ignore[no-untyped-call]
         self.out = nn.Linear(h_d_v, d_model, bias)
         self.reset_parameters()
 

@@ -55,8 +55,9 @@ def layer(
 
     ``approximation`` is that of GELU. BERT's ε is 1e-12. Errors are those of the parts. Source: Devlin et al. 2019, section 3.
     """
-    *attention, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2 = weights
-    s = add_norm(x, biased_multi_head(x, x, *attention, mask), gamma_1, beta_1, eps)
+    W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2 = weights
+    z = biased_multi_head(x, x, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, mask)
+    s = add_norm(x, z, gamma_1, beta_1, eps)
     f = gelu(s, W_1, b_1, W_2, b_2, approximation=approximation)
     return add_norm(s, f, gamma_2, beta_2, eps)
 

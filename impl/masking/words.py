@@ -2,7 +2,7 @@
 
 Letters are the statements': n tokens in a row, ids from a vocabulary of V words. A selected token has a part of 640: 0..511 mask,
 512..575 a random word, 576..639 no change. Source: Devlin et al. 2019, "BERT", section 3.1 and appendix A.1; the README of
-google-research/bert, May 2019, for whole words: they are hidden with all their pieces, so that no piece gives its neighbours away.
+google-research/bert, May 2019, for whole words, hidden with all their pieces so that none gives its neighbours away.
 """
 
 import math

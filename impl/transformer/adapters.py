@@ -75,13 +75,13 @@ def to_model(state: Mapping[str, Tensor], h: int) -> dict[str, Any]:
     It has no biases in attention, is tied to one table, post-norm and without final norms; what else there is is left out.
     """
     sources, targets = _stacked(state, "encoder"), _stacked(state, "decoder")
-    in_encoder = EncoderLayerWeights(
+    in_encoder = (
         *_attention(sources, "self_attention", h),
         *_norm(sources, "residual_self"),
         *_network(sources),
         *_norm(sources, "residual_feed_forward"),
     )
-    in_decoder = DecoderLayerWeights(
+    in_decoder = (
         *_attention(targets, "self_attention", h),
         *_norm(targets, "residual_self"),
         *_attention(targets, "cross_attention", h),
@@ -89,7 +89,11 @@ def to_model(state: Mapping[str, Tensor], h: int) -> dict[str, Any]:
         *_network(targets),
         *_norm(targets, "residual_feed_forward"),
     )
-    return {"E": state["source.E"], "in_encoder": in_encoder, "in_decoder": in_decoder}
+    return {
+        "E": state["source.E"],
+        "in_encoder": EncoderLayerWeights._make(in_encoder),
+        "in_decoder": DecoderLayerWeights._make(in_decoder),
+    }
 
 
 def _stacked(state: Mapping[str, Tensor], stack: str) -> State:

@@ -16,7 +16,7 @@ from impl.transformer.config import TransformerConfig
 
 __all__ = ["FeedForward", "Residual", "EncoderLayer", "DecoderLayer"]
 
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
 
 class FeedForward(nn.Module):
@@ -26,7 +26,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.expand = nn.Linear(config.d_model, config.d_ff)
         self.contract = nn.Linear(config.d_ff, config.d_model)
-        self.activation: Callable[[Tensor], Tensor] = ACTIVATIONS[config.activation]
+        self.activation = ACTIVATIONS[config.activation]
 
     def reset_parameters(self, generator: Generator | None = None) -> None:
         """Weights as Glorot & Bengio 2010 draw them, biases 0."""

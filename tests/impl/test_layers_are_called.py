@@ -29,6 +29,8 @@ IDS = torch.tensor([[1, 2, 3, 4, 5], [6, 7, 8, 0, 0]])
 MASK = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
 LABELS = torch.tensor([0, 1])
 D = 8
+VECTORS = torch.randn(2, 5, D, generator=torch.Generator().manual_seed(1))
+OTHERS = torch.randn(2, 7, D, generator=torch.Generator().manual_seed(2))
 
 
 class Use(NamedTuple):
@@ -127,8 +129,6 @@ USES = {
 """Every module of ``impl`` that holds layers, and the ways to use it. Those of scores, of ``seq2seq`` and of the recurrent
 networks hold matrices of their statements, and no layers; one of them stands here for all.
 """
-VECTORS = torch.randn(2, 5, D, generator=torch.Generator().manual_seed(1))
-OTHERS = torch.randn(2, 7, D, generator=torch.Generator().manual_seed(2))
 
 
 @pytest.fixture(params=USES)
