@@ -164,7 +164,8 @@ def half_in_wide_models(x: Tensor, *given: Any) -> Tensor:
     from verify.targets.ours import implementation
 
     encoder_layer = implementation(LAYER)
-    return encoder_layer(half(x, x.shape[-1] >= 4 * WIDE), *given)
+    y: Tensor = encoder_layer(half(x, x.shape[-1] >= 4 * WIDE), *given)
+    return y
 
 
 @wrong("feedforward.relu", dtypes=SINGLE)
@@ -182,7 +183,8 @@ def bfloat16_where_long_and_wide(x: Tensor, *given: Any) -> Tensor:
     encoder_layer = implementation(LAYER)
     if min(x.shape[-2:]) >= 2 * WIDE:
         x = Held.apply(x, torch.bfloat16)  # type: ignore[no-untyped-call]
-    return encoder_layer(x, *given)
+    y: Tensor = encoder_layer(x, *given)
+    return y
 
 
 @wrong(GRU, dtypes=SINGLE)
