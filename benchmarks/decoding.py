@@ -132,11 +132,10 @@ def _renamed(name: str, x: Tensor) -> Iterator[tuple[str, Tensor]]:
     """A parameter of one of our stacks under Marian's name, or its names where ours is packed."""
     for ours, theirs in NAMES.items():
         name = name.replace(ours, theirs)
-    if ".qkv." in name:
-        yield from (
-            (name.replace("qkv", f"{part}_proj"), y) for part, y in zip("qkv", x.chunk(3), strict=True)
-        )
-    else:
+    layer = next((each for each in ("qkv", "q", "kv") if f".{each}." in name), "")
+    for part, y in zip(layer, x.chunk(max(len(layer), 1)), strict=True) if layer else ():
+        yield name.replace(f".{layer}.", f".{part}_proj."), y
+    if not layer:
         yield name, x
 
 

@@ -4,13 +4,11 @@ The checks themselves stand in the functions, as bare comparisons: they run on e
 """
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 
 import torch
 from torch import Tensor
-
-from impl._broadcasting import broadcast_shapes
 
 
 def shapes(formula: str, expected: str, **given: Tensor) -> ValueError:
@@ -45,6 +43,14 @@ def check_lead(formula: str, vectors: Mapping[str, Tensor] | None = None, /, **g
         raise shapes(formula, "leading dimensions that broadcast", **vectors, **given) from None
 
 
+def check_heights(formula: str, weights: Iterable[Tensor]) -> None:
+    """Refuse stacked weights that are not of equally many layers."""
+    found = [tuple(part.shape) for part in weights]
+    if () in found or len({height for height, *_ in found}) != 1:
+        got = ", ".join(map(str, found))
+        raise ValueError(f"{formula}: expected parameters of as many layers each, L first; got {got}")
+
+
 def is_integer(value: object) -> bool:
     """Whether a value is a whole number, of NumPy or torch, too; not a bool."""
     try:
@@ -57,6 +63,27 @@ def is_integer(value: object) -> bool:
 def is_number(value: object) -> bool:
     """Whether a value is a real number, of NumPy, too; not a bool."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:
+    """The shape that all of these broadcast to; RuntimeError if there is none.
+
+    What ``torch.broadcast_shapes`` says: its first call imports the compiler's symbols, which takes 40 ms, and each takes longer
+    than a small product. A compiler, to which sizes may be such symbols, is left to it.
+    """
+    if torch.compiler.is_compiling():
+        found: torch.Size = torch.broadcast_shapes(*shapes)
+        return found
+    whole = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        for place, size in enumerate(shape, len(whole) - len(shape)):
+            if size != 1:
+                if whole[place] not in (1, size):
+                    raise RuntimeError(
+                        f"expected shapes that broadcast; got {', '.join(map(str, map(tuple, shapes)))}"
+                    )
+                whole[place] = size
+    return torch.Size(whole)
 
 
 def out_of_range(formula: str, name: str, ids: Tensor, size: int) -> IndexError:

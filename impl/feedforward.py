@@ -10,7 +10,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
-from impl._linear import linear
 
 __all__ = ["gelu", "relu"]
 
@@ -28,7 +27,7 @@ def relu(
     section 3.3.
     """
     _check("feedforward.relu", x, W_1, b_1, W_2, b_2)
-    return linear(F.relu(linear(x, W_1.mT, b_1)), W_2.mT, b_2)
+    return F.linear(F.relu(F.linear(x, W_1.mT, b_1)), W_2.mT, b_2)
 
 
 def gelu(
@@ -49,7 +48,7 @@ def gelu(
     _check("feedforward.gelu", x, W_1, b_1, W_2, b_2)
     if approximation not in ("none", "tanh"):
         raise ValueError(f"feedforward.gelu: approximation is 'none' or 'tanh'; got {approximation!r}")
-    return linear(F.gelu(linear(x, W_1.mT, b_1), approximate=approximation), W_2.mT, b_2)
+    return F.linear(F.gelu(F.linear(x, W_1.mT, b_1), approximate=approximation), W_2.mT, b_2)
 
 
 def _check(formula: str, x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: Tensor) -> None:

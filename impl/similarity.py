@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
-from impl._broadcasting import broadcast_shapes
+from impl._refuse import broadcast_shapes
 
 __all__ = ["cosine", "dot"]
 

@@ -15,17 +15,14 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 """
 
 from impl.attention import layouts as layouts
-from impl.attention.biased import biased_multi_head
-from impl.attention.causality import causal, causal_mask
-from impl.attention.decoding import causal_multi_head
-from impl.attention.masks import key_padding_mask
+from impl.attention.masks import causal_mask, key_padding_mask
 from impl.attention.mixing import Attention, attend
 from impl.attention.multihead import MultiHeadAttention
-from impl.attention.projections import cross, multi_head
+from impl.attention.projections import biased_multi_head, causal_multi_head, cross, multi_head
 from impl.attention.projections import self_ as self
 from impl.attention.sampling import hard, log_weight
 from impl.attention.steps import bahdanau_step, luong_step
-from impl.attention.weights import additive_weights, scaled_dot_product, softmax
+from impl.attention.weights import additive_weights, causal, scaled_dot_product, softmax
 from impl.attention.windows import local
 
 __all__ = [

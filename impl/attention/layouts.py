@@ -1,7 +1,7 @@
 """Parameters of multi-head attention in the layouts of other libraries, as state dicts (``module.state_dict()``).
 
 Ours are those of ``MultiHeadAttention``: ``qkv.weight`` with the rows of queries, keys and values, head after head (or
-``q.weight`` and ``kv.weight``, where y has a width of its own), ``out.weight``, and their biases. Numbers are taken over as they
+``q.weight`` and ``kv.weight``, where a width of y is given), ``out.weight``, and their biases. Numbers are taken over as they
 are: going there and back changes none.
 
 ===========  ===========================================================================================================
@@ -26,8 +26,9 @@ BERT = ("self.query", "self.key", "self.value")
 TORCH = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
 
 
-def from_torch(state: Mapping[str, Tensor]) -> State:
+def from_torch(state: Mapping[str, Tensor], *, packed: bool = True) -> State:
     """Ours, given that of an ``nn.MultiheadAttention``: to be loaded into a ``MultiHeadAttention`` of the same widths and heads.
+    ``packed=False`` has queries in a layer of their own where widths are equal, too.
 
     ValueError for what ours does not have: keys and values of different widths, bias_k and bias_v. KeyError for a weight
     that is missing.
@@ -36,10 +37,10 @@ def from_torch(state: Mapping[str, Tensor]) -> State:
         raise ValueError(
             "attention.multi_head: expected an nn.MultiheadAttention without add_bias_kv; got bias_k"
         )
-    packed = "in_proj_weight" in state
-    weights = state["in_proj_weight"].chunk(3) if packed else [state[name] for name in TORCH]
+    joined = state.get("in_proj_weight")
+    weights = [state[name] for name in TORCH] if joined is None else joined.chunk(3)
     biases = state["in_proj_bias"].chunk(3) if "in_proj_bias" in state else ()
-    return _joined(weights, biases) | _renamed(state, "out_proj", "out")
+    return _joined(weights, biases, packed) | _renamed(state, "out_proj", "out")
 
 
 def to_torch(state: Mapping[str, Tensor]) -> State:
@@ -53,11 +54,8 @@ def to_torch(state: Mapping[str, Tensor]) -> State:
         raise ValueError(
             f"attention.multi_head: expected h*d_k = h*d_v = d_model = {d_model}, as torch has it; got {got}"
         )
-    theirs = (
-        dict(zip(TORCH, weights, strict=True))
-        if "q.weight" in state
-        else {"in_proj_weight": torch.cat(weights)}
-    )
+    one_width = weights[0].shape[1] == weights[1].shape[1]
+    theirs = {"in_proj_weight": torch.cat(weights)} if one_width else dict(zip(TORCH, weights, strict=True))
     if biases:
         theirs["in_proj_bias"] = torch.cat(biases)
     return theirs | _renamed(state, "out", "out_proj")
@@ -106,13 +104,13 @@ def to_per_head(state: Mapping[str, Tensor], h: int) -> tuple[Tensor, Tensor, Te
     return W_q, W_k, W_v, state["out.weight"].mT
 
 
-def _joined(weights: Iterable[Tensor], biases: Iterable[Tensor]) -> State:
+def _joined(weights: Iterable[Tensor], biases: Iterable[Tensor], packed: bool = True) -> State:
     """The weights of queries, keys and values, a row for each entry, and their biases, if any, as ours."""
     (W_q, W_k, W_v), biases = weights, tuple(biases)
     if W_k.shape[1] != W_v.shape[1]:
         got = f"{W_k.shape[1]} and {W_v.shape[1]}"
         raise ValueError(f"attention.multi_head: expected keys and values made from one width; got {got}")
-    if W_q.shape[1] == W_k.shape[1]:
+    if packed and W_q.shape[1] == W_k.shape[1]:
         return {"qkv.weight": torch.cat((W_q, W_k, W_v))} | (
             {"qkv.bias": torch.cat(biases)} if biases else {}
         )

@@ -1,12 +1,31 @@
-"""Masks: True = may attend. ``causal_mask`` stands beside ``causal``; masks are combined with ``&``."""
+"""Masks, True = may attend, combined with ``&``; and blanking: what nobody attends to is made 0.
+
+A product multiplies what a mask hides by 0, which leaves NaN and Inf as they are, in the result as in the gradient. So what no
+partner sees is made 0 first. That costs a pass over the inputs; ``unsafe`` says whether it is needed.
+"""
+
+import math
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Integer
 from torch import Tensor
 
 from impl import _refuse
+from impl._transforms import in_func
 
-__all__ = ["key_padding_mask"]
+__all__ = ["causal_mask", "key_padding_mask"]
+
+Alignment = Literal["lower_right", "upper_left"]
+
+
+def causal_mask(
+    n: int, m: int, *, alignment: Alignment = "lower_right", device: torch.device | str | None = None
+) -> Bool[Tensor, "{n} {m}"]:
+    """The mask of ``causal``: True where key j may be attended to by query i. ValueError for another alignment."""
+    check_alignment(alignment)
+    offset = m - n if alignment == "lower_right" else 0
+    return torch.ones(n, m, dtype=torch.bool, device=device).tril(offset)
 
 
 def key_padding_mask(lengths: Integer[Tensor, "..."], m: int) -> Bool[Tensor, "... 1 {m}"]:
@@ -18,3 +37,39 @@ def key_padding_mask(lengths: Integer[Tensor, "..."], m: int) -> Bool[Tensor, ".
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise _refuse.dtypes("attention.key_padding_mask", "integer lengths", lengths=lengths)
     return torch.arange(m, device=lengths.device) < lengths[..., None, None]
+
+
+def check_alignment(alignment: str) -> None:
+    """Refuse an alignment that does not exist."""
+    if alignment not in ("lower_right", "upper_left"):
+        raise ValueError(f"attention.causal: alignment is 'lower_right' or 'upper_left'; got {alignment!r}")
+
+
+def blank(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """q, k, v with 0 in every slot that the mask hides from all its partners."""
+    asks, asked = mask.any(-1, keepdim=True), mask.any(-2).unsqueeze(-1)
+    return torch.where(asks, q, 0.0), torch.where(asked, k, 0.0), torch.where(asked, v, 0.0)
+
+
+def unsafe(*tensors: Tensor) -> bool:
+    """Whether hidden slots have to be blanked: where something is not finite, and where looking at values would wait for
+    the device, stop the compiler or a transform.
+    """
+    looking = tensors[0].is_cpu and not torch.compiler.is_compiling() and not in_func()
+    return not looking or not finite(*tensors)
+
+
+def finite(*tensors: Tensor) -> bool:
+    """False if any entry is NaN or Inf (or a sum overflows: that costs the caller some time, never a wrong value)."""
+    return all(math.isfinite(x.sum().item()) for x in tensors)
+
+
+def blank_sequences(x: Tensor, y: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """x with 0 where a query may attend to nothing, y where no query may attend; or as they are, where all is finite."""
+    if mask is None or not (unsafe(x) or (y is not x and unsafe(y))):
+        return x, y
+    asks, asked = mask.any(-1).unsqueeze(-1), mask.any(-2).unsqueeze(-1)
+    if y is x:
+        x = torch.where(asks | asked, x, 0.0)
+        return x, x
+    return torch.where(asks, x, 0.0), torch.where(asked, y, 0.0)

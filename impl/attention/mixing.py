@@ -7,8 +7,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from impl import _refuse
-from impl.attention._blanking import blank, unsafe
 from impl.attention._checks import check_mask
+from impl.attention.masks import blank, unsafe
 from impl.attention.weights import scaled_dot_product, softmax
 from impl.scores import ScaledDot, Score
 

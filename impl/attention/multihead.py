@@ -1,15 +1,14 @@
 """Multi-head attention as a module, its projections packed."""
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from impl import _refuse
-from impl._linear import linear
-from impl.attention._blanking import blank_sequences
 from impl.attention._checks import Backend, check_backend, check_mask
-from impl.attention._heads import attend_heads, split_heads
+from impl.attention.masks import blank_sequences
+from impl.attention.projections import attend_heads, split_heads
 
 __all__ = ["MultiHeadAttention"]
 
@@ -18,9 +17,10 @@ class MultiHeadAttention(nn.Module):
     """``attention.multi_head`` with its weights, and biases where wanted.
 
     Queries, keys and values of all heads come from one linear layer, ``qkv``: rows 0 … h·d_k − 1 of its weight make the
-    queries, head after head, then come the keys and the values. Where y has a width ``d_y`` of its own, they are two layers,
-    ``q`` and ``kv``. ``out`` is W_o. ``impl.attention.layouts`` exchanges them with other libraries, and with the
-    statement's weights for each head.
+    queries, head after head, then come the keys and the values. Where a width ``d_y`` of y is given, they are two layers,
+    ``q`` and ``kv``: for attention to another sequence, which else takes the whole packed layer for each of the two.
+    ``out`` is W_o. Parameters of ``qkv`` may be loaded into ``q`` and ``kv``; ``impl.attention.layouts`` exchanges them with
+    other libraries, and with the statement's weights for each head.
 
     d_k and d_v are d_model / h unless given (ValueError where h does not divide d_model, and for a size below 1). Weights are
     drawn as Glorot & Bengio 2010 do, biases are 0.
@@ -49,13 +49,14 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"attention.multi_head: expected an h that divides d_model; got h {h}, d_model {d_model}"
             )
-        self.d_model, self.d_y, self.h = d_model, d_y or d_model, h
+        self.d_model, self.d_y, self.h, self.packed = d_model, d_y or d_model, h, d_y is None
         h_d_k, h_d_v = h * (d_k or d_model // h), h * (d_v or d_model // h)
         self.rows = [h_d_k, h_d_k, h_d_v]
-        if self.d_y == d_model:
+        if self.packed:
             self.qkv = nn.Linear(d_model, 2 * h_d_k + h_d_v, bias)
         else:
             self.q, self.kv = nn.Linear(d_model, h_d_k, bias), nn.Linear(self.d_y, h_d_k + h_d_v, bias)
+            self.register_load_state_dict_pre_hook(_unpack)  # type: ignore[no-untyped-call]
         self.out = nn.Linear(h_d_v, d_model, bias)
         self.reset_parameters()
 
@@ -119,24 +120,21 @@ class MultiHeadAttention(nn.Module):
         self, x: Float[Tensor, "... n d_model"], y: Float[Tensor, "... m d_y"] | None = None
     ) -> tuple[Float[Tensor, "... h n d_k"], Float[Tensor, "... h m d_k"], Float[Tensor, "... h m d_v"]]:
         """Queries of x, keys and values of y (of x where no y is given), head by head."""
-        if self.d_y == self.d_model and (y is None or y is x):
-            q, k, v = linear(x, self.qkv.weight, self.qkv.bias).split(self.rows, -1)
+        if self.packed and (y is None or y is x):
+            q, k, v = self.qkv(x).split(self.rows, -1)
             return split_heads(q, self.h), split_heads(k, self.h), split_heads(v, self.h)
         return self.queries(x), *self.keys_and_values(x if y is None else y)
 
     def queries(self, x: Float[Tensor, "... n d_model"]) -> Float[Tensor, "... h n d_k"]:
         """The first of what ``project`` gives, by itself."""
-        if self.d_y != self.d_model:
-            return split_heads(self.q(x), self.h)
-        rows = slice(0, self.rows[0])
-        return split_heads(linear(x, *self._part(rows)), self.h)
+        q = self.qkv(x)[..., : self.rows[0]] if self.packed else self.q(x)
+        return split_heads(q, self.h)
 
     def keys_and_values(
         self, y: Float[Tensor, "... m d_y"]
     ) -> tuple[Float[Tensor, "... h m d_k"], Float[Tensor, "... h m d_v"]]:
         """The other two by themselves: what does not change while queries come."""
-        rows = slice(self.rows[0], None)
-        kv = self.kv(y) if self.d_y != self.d_model else linear(y, *self._part(rows))
+        kv = self.qkv(y)[..., self.rows[0] :] if self.packed else self.kv(y)
         k, v = kv.split(self.rows[1:], -1)
         return split_heads(k, self.h), split_heads(v, self.h)
 
@@ -156,19 +154,27 @@ class MultiHeadAttention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, return_weights: bool, backend: Backend
     ) -> tuple[Tensor, Tensor | None]:
         concat, a = attend_heads(q, k, v, mask, return_weights, backend)
-        return linear(concat, self.out.weight, self.out.bias), a
-
-    def _part(self, rows: slice) -> tuple[Tensor, Tensor | None]:
-        """Some rows of the packed projection: weight and bias."""
-        return self.qkv.weight[rows], None if self.qkv.bias is None else self.qkv.bias[rows]
+        return self.out(concat), a
 
     def _check(self, x: Tensor, y: Tensor, mask: Tensor | None) -> None:
         if min(x.dim(), y.dim()) < 2 or x.shape[-1] != self.d_model or y.shape[-1] != self.d_y:
             expected = f"x (... n {self.d_model}), y (... m {self.d_y})"
             raise _refuse.shapes("attention.multi_head", expected, x=x, y=y)
-        _refuse.check_floating("attention.multi_head", x=x, y=y, weight=self.out.weight)
         given = {"x": x, "y": y}
+        weight = getattr(self.out, "weight", None)  # a method where the layer is quantized
+        _refuse.check_floating(
+            "attention.multi_head", **given, **({"weight": weight} if isinstance(weight, Tensor) else {})
+        )
         if mask is not None:
             check_mask("attention.multi_head", mask, x.shape[-2], y.shape[-2])
             given["mask"] = mask
         _refuse.check_lead("attention.multi_head", **given)
+
+
+def _unpack(module: MultiHeadAttention, state: dict[str, Any], prefix: str, *_: Any) -> None:
+    """Parameters of a packed projection as those of ``q`` and ``kv``, before they are loaded."""
+    for kind in ("weight", "bias"):
+        packed = state.pop(f"{prefix}qkv.{kind}", None)
+        if packed is not None:
+            state[f"{prefix}q.{kind}"] = packed[: module.rows[0]]
+            state[f"{prefix}kv.{kind}"] = packed[module.rows[0] :]

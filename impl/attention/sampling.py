@@ -5,9 +5,9 @@ from jaxtyping import Bool, Float, Int64
 from torch import Generator, Tensor
 
 from impl import _refuse
-from impl._broadcasting import broadcast_shapes
-from impl.attention._blanking import blank, unsafe
+from impl._refuse import broadcast_shapes
 from impl.attention._checks import check_lead, check_mask, check_qkv
+from impl.attention.masks import blank, unsafe
 from impl.attention.weights import softmax
 from impl.scores import scaled_dot
 

@@ -1,4 +1,4 @@
-"""Softmax over the keys a query may attend to, and the mean of their values under it.
+"""Softmax over the keys a query may attend to, all of them or none that comes after it, and the mean of their values under it.
 
 A query that may attend to nothing gets 0 and passes no gradient. What stands in a slot that no query may attend to, NaN and
 Inf included, reaches neither output nor gradient: torch's kernels multiply it by 0, which leaves NaN as it is.
@@ -7,17 +7,17 @@ Inf included, reaches neither output nor gradient: torch's kernels multiply it b
 import math
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
 from impl._transforms import beyond_one_grad
-from impl.attention._blanking import blank, finite, unsafe
 from impl.attention._checks import Backend, check_backend, check_lead, check_mask, check_qkv
-from impl.attention._fused import fused
+from impl.attention.masks import Alignment, blank, causal_mask, check_alignment, finite, unsafe
 from impl.scores import additive, scaled_dot
 
-__all__ = ["additive_weights", "scaled_dot_product", "softmax"]
+__all__ = ["additive_weights", "causal", "scaled_dot_product", "softmax"]
 
 
 def softmax(
@@ -102,6 +102,38 @@ def scaled_dot_product(
     return z if finite(z) else fused(*blank(q, k, v, mask), mask)
 
 
+def causal(
+    q: Float[Tensor, "... n d_k"],
+    k: Float[Tensor, "... m d_k"],
+    v: Float[Tensor, "... m d_v"],
+    *,
+    alignment: Alignment = "lower_right",
+    backend: Backend = "auto",
+) -> Float[Tensor, "... n d_v"]:
+    """Scaled dot-product attention in which query i attends to key j only if j ≤ i + (m − n): the last query sees
+    every key, as when decoding with a cache. A row with no key is 0. Statement: ``attention.causal``.
+
+    ``alignment="upper_left"`` is torch's ``is_causal``: j ≤ i, the first query sees the first key only. The two agree
+    where n = m. Raises what ``scaled_dot_product`` raises. Source: Vaswani et al. 2017, section 3.2.3.
+    """
+    check_qkv("attention.causal", q, k, v, backend)
+    check_alignment(alignment)
+    if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        check_lead("attention.causal", q, k, v, None)
+    n, m = q.shape[-2], k.shape[-2]
+    if alignment == "upper_left":
+        if m > n:  # keys that no query ever sees
+            k, v, m = k[..., :n, :], v[..., :n, :], n
+    elif n > m:  # queries that never see a key
+        z = causal(q[..., n - m :, :], k, v, backend=backend)
+        return F.pad(z, (0, 0, n - m, 0))
+    if backend == "math" or beyond_one_grad():
+        return weighted(q, k, v, causal_mask(n, m, alignment=alignment, device=q.device))[0]
+    if n >= m:
+        return fused(q, k, v, is_causal=True)
+    return fused(q, k, v, None if n == 1 else causal_mask(n, m, device=q.device))
+
+
 def weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
     """The contexts, and the weights (... n m) that they are means under, in plain operations; with 16-bit inputs these are
     done in float32 and rounded once, at the end.
@@ -113,3 +145,33 @@ def weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tens
         q, k, v = blank(q, k, v, mask)
     a = softmax(scaled_dot(q, k), mask)
     return a @ v, a
+
+
+def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+    """torch's kernel. It is fused only for four dimensions (b h n d) with equal b and h, so others are brought to that."""
+    qs, ks, lead = q.shape, k.shape, None
+    if len(qs) != 4 or ks[:2] != qs[:2] or v.shape != ks or not (mask is None or _fits(mask, qs)):
+        lead = check_lead("attention.scaled_dot_product", q, k, v, mask)
+        q, k, v = (_four(x, lead) for x in (q, k, v))
+        mask = None if mask is None else _four(mask, lead)
+    try:
+        z = F.scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal)
+    except NotImplementedError as error:
+        raise NotImplementedError(
+            "attention: torch's fused kernel has no forward-mode derivative; pass backend='math'"
+        ) from error
+    return z if lead is None else z.reshape(*lead, *z.shape[-2:])
+
+
+def _fits(mask: Tensor, shape: torch.Size) -> bool:
+    """Whether the mask broadcasts to the leading dimensions b and h of ``shape`` without widening them."""
+    lead = mask.shape[:-2]  # compared one by one: Dynamo decides `size in (1, b)` wrongly for a symbolic size
+    return not lead or (
+        len(lead) == 2 and (lead[0] == 1 or lead[0] == shape[0]) and (lead[1] == 1 or lead[1] == shape[1])
+    )
+
+
+def _four(x: Tensor, lead: torch.Size) -> Tensor:
+    """x broadcast to the leading dimensions ``lead``, as (b h r c)."""
+    x = x.expand(*lead, *x.shape[-2:])
+    return x.flatten(0, len(lead) - 2) if len(lead) > 2 else x[(None,) * (2 - len(lead))]

@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
-from impl.attention._blanking import blank, unsafe
 from impl.attention._checks import check_lead, check_mask, check_qkv
+from impl.attention.masks import blank, unsafe
 from impl.attention.weights import softmax
 from impl.scores import dot
 

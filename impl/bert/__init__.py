@@ -12,13 +12,11 @@ Masks are boolean, **True for a real token**; modules never read padding, and ta
 
 from impl.bert.config import BertConfig
 from impl.bert.features import Features, features
-from impl.bert.functions import encoder, layer, pooler
+from impl.bert.functions import LayerWeights, encoder, layer, pooler
 from impl.bert.heads import best_span, head_mlm, head_pair, head_sequence, head_span, head_token
-from impl.bert.inference import embed
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler
-from impl.bert.model import BertEncoder, Encoded
-from impl.bert.packing import pack
-from impl.bert.pieces import wordpiece
+from impl.bert.model import BertEncoder, Encoded, embed
+from impl.bert.pieces import pack, wordpiece
 from impl.bert.tasks import (
     BertForMaskedLM,
     BertForPreTraining,
@@ -31,6 +29,7 @@ from impl.bert.tasks import (
 from impl.bert.tokenizer import Batch, Encoding, WordPiece, labels_of_pieces, values_of_words
 
 __all__ = [
+    "LayerWeights",
     "layer",
     "pooler",
     "encoder",

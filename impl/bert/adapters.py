@@ -1,15 +1,18 @@
-"""Parameters of a ``BertEncoder`` as the statements' letters."""
+"""Parameters of a ``BertEncoder`` as arguments of the functions that the statements name."""
+
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from impl.bert.functions import LayerWeights
 from impl.bert.model import BertEncoder
 
 __all__ = ["to_encoder", "to_pooler"]
 
 
-def to_encoder(encoder: BertEncoder) -> dict[str, Tensor]:
-    """The weights of ``bert.encoder`` by its letters, the layers in front, head by head where the statement has heads.
+def to_encoder(encoder: BertEncoder) -> dict[str, Any]:
+    """The weights of ``impl.bert.encoder`` by the names of its arguments.
 
     ValueError for an encoder that the statement is not of: without segments, or with narrower tables.
     """
@@ -20,17 +23,15 @@ def to_encoder(encoder: BertEncoder) -> dict[str, Tensor]:
         )
     layers = [dict(layer.named_parameters()) for layer in encoder.in_order()]
     stacked = {name: torch.stack([layer[name] for layer in layers]) for name in layers[0]}
-    found: dict[str, Tensor] = {"E": embeddings.E, "S": embeddings.S, "P": embeddings.P}
-    found |= {"gamma_0": embeddings.norm.weight, "beta_0": embeddings.norm.bias}
     W, b = (stacked[f"qkv.{kind}"].unflatten(1, (3, h, -1)).unbind(1) for kind in ("weight", "bias"))
-    for letter, part, bias in zip("qkv", W, b, strict=True):
-        found |= {f"W_{letter}": part.mT, f"b_{letter}": bias}
-    names = {"o": "out", "1": "expand", "2": "contract"}
-    for letter, name in names.items():
-        found |= {f"W_{letter}": stacked[f"{name}.weight"].mT, f"b_{letter}": stacked[f"{name}.bias"]}
-    for letter, name in {"1": "norm_attention", "2": "norm_output"}.items():
-        found |= {f"gamma_{letter}": stacked[f"{name}.weight"], f"beta_{letter}": stacked[f"{name}.bias"]}
-    return {name: x.detach() for name, x in found.items()}
+    found = [x for part, bias in zip(W, b, strict=True) for x in (part.mT, bias)]
+    for name in ("out", "norm_attention", "expand", "contract", "norm_output"):
+        weight = stacked[f"{name}.weight"]
+        found += [weight if "norm" in name else weight.mT, stacked[f"{name}.bias"]]
+    tables = {"E": embeddings.E, "S": embeddings.S, "P": embeddings.P}
+    norm = {"gamma_0": embeddings.norm.weight, "beta_0": embeddings.norm.bias}
+    plain = {name: x.detach() for name, x in (tables | norm).items()}
+    return {**plain, "weights": LayerWeights(*(x.detach() for x in found))}
 
 
 def to_pooler(encoder: BertEncoder) -> dict[str, Tensor]:

@@ -1,48 +1,51 @@
-"""BERT as functions of its weights, with the statements' inputs in their order.
+"""BERT as functions of its weights, with the statements' inputs in their order and the weights of a layer in a tuple.
 
 Letters are the statements': n tokens of d_model entries each; h heads; L layers, whose parameters are stacked in front; a
 vocabulary of V tokens, K segments, N positions. Leading dimensions of tokens and masks are batches and broadcast. A mask is
 boolean: True means "may attend", or of tokens "is a word"; what stands in a token hidden from all others reaches none of them.
 """
 
-from collections.abc import Callable
-from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from impl import _refuse
-from impl._linear import linear
 from impl.attention import biased_multi_head
 from impl.embedding import bert
 from impl.feedforward import gelu
 from impl.normalization import add_norm
 
-__all__ = ["layer", "pooler", "encoder"]
+__all__ = ["LayerWeights", "layer", "pooler", "encoder"]
 
 Approximation = Literal["none", "tanh"]
 
 
+class LayerWeights(NamedTuple):
+    """The weights of a layer; or of L layers, each with an axis L in front."""
+
+    W_q: Float[Tensor, "*L h d_model d_k"]
+    b_q: Float[Tensor, "*L h d_k"]
+    W_k: Float[Tensor, "*L h d_model d_k"]
+    b_k: Float[Tensor, "*L h d_k"]
+    W_v: Float[Tensor, "*L h d_model d_v"]
+    b_v: Float[Tensor, "*L h d_v"]
+    W_o: Float[Tensor, "*L h*d_v d_model"]
+    b_o: Float[Tensor, "*L d_model"]
+    gamma_1: Float[Tensor, "*L d_model"]
+    beta_1: Float[Tensor, "*L d_model"]
+    W_1: Float[Tensor, "*L d_model d_ff"]
+    b_1: Float[Tensor, "*L d_ff"]
+    W_2: Float[Tensor, "*L d_ff d_model"]
+    b_2: Float[Tensor, "*L d_model"]
+    gamma_2: Float[Tensor, "*L d_model"]
+    beta_2: Float[Tensor, "*L d_model"]
+
+
 def layer(
     x: Float[Tensor, "... n d_model"],
-    W_q: Float[Tensor, "h d_model d_k"],
-    b_q: Float[Tensor, "h d_k"],
-    W_k: Float[Tensor, "h d_model d_k"],
-    b_k: Float[Tensor, "h d_k"],
-    W_v: Float[Tensor, "h d_model d_v"],
-    b_v: Float[Tensor, "h d_v"],
-    W_o: Float[Tensor, "h*d_v d_model"],
-    b_o: Float[Tensor, " d_model"],
-    gamma_1: Float[Tensor, " d_model"],
-    beta_1: Float[Tensor, " d_model"],
-    W_1: Float[Tensor, "d_model d_ff"],
-    b_1: Float[Tensor, " d_ff"],
-    W_2: Float[Tensor, "d_ff d_model"],
-    b_2: Float[Tensor, " d_model"],
-    gamma_2: Float[Tensor, " d_model"],
-    beta_2: Float[Tensor, " d_model"],
+    weights: LayerWeights,
     eps: float,
     mask: Bool[Tensor, "... #n #n"] | None = None,
     *,
@@ -52,6 +55,7 @@ def layer(
 
     ``approximation`` is that of GELU. BERT's ε is 1e-12. Errors are those of the parts. Source: Devlin et al. 2019, section 3.
     """
+    W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2 = weights
     z = biased_multi_head(x, x, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, mask)
     s = add_norm(x, z, gamma_1, beta_1, eps)
     f = gelu(s, W_1, b_1, W_2, b_2, approximation=approximation)
@@ -70,7 +74,7 @@ def pooler(
         expected = "x (... n d_model) with n > 0, W (d_model d_model), b (d_model)"
         raise _refuse.shapes("bert.pooler", expected, x=x, W=W, b=b)
     _refuse.check_floating("bert.pooler", x=x, W=W, b=b)
-    return F.tanh(linear(x[..., 0, :], W.mT, b))
+    return F.tanh(F.linear(x[..., 0, :], W.mT, b))
 
 
 def encoder(
@@ -82,22 +86,7 @@ def encoder(
     P: Float[Tensor, "N d_model"],
     gamma_0: Float[Tensor, " d_model"],
     beta_0: Float[Tensor, " d_model"],
-    W_q: Float[Tensor, "L h d_model d_k"],
-    b_q: Float[Tensor, "L h d_k"],
-    W_k: Float[Tensor, "L h d_model d_k"],
-    b_k: Float[Tensor, "L h d_k"],
-    W_v: Float[Tensor, "L h d_model d_v"],
-    b_v: Float[Tensor, "L h d_v"],
-    W_o: Float[Tensor, "L h*d_v d_model"],
-    b_o: Float[Tensor, "L d_model"],
-    gamma_1: Float[Tensor, "L d_model"],
-    beta_1: Float[Tensor, "L d_model"],
-    W_1: Float[Tensor, "L d_model d_ff"],
-    b_1: Float[Tensor, "L d_ff"],
-    W_2: Float[Tensor, "L d_ff d_model"],
-    b_2: Float[Tensor, "L d_model"],
-    gamma_2: Float[Tensor, "L d_model"],
-    beta_2: Float[Tensor, "L d_model"],
+    weights: LayerWeights,
     eps: float,
     mask: Bool[Tensor, "... #n"] | None = None,
     *,
@@ -109,13 +98,9 @@ def encoder(
     The mask tells which tokens are words; no other is attended to. BERT's positions are ``torch.arange(n)``. ValueError unless
     all parameters of layers have as many of them; else errors are those of the parts. Source: Devlin et al. 2019, section 3.
     """
-    weights = (W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2)
-    if any(part.dim() == 0 for part in weights) or len({len(part) for part in weights}) != 1:
-        got = ", ".join(str(tuple(part.shape)) for part in weights)
-        raise ValueError(f"bert.encoder: expected parameters of as many layers each, L first; got {got}")
+    _refuse.check_heights("bert.encoder", weights)
     keys = None if mask is None else mask.unsqueeze(-2)
-    one: Callable[..., Tensor] = partial(layer, eps=eps, mask=keys, approximation=approximation)
-    x: Tensor = bert(ids, seg, pos, E, S, P, gamma_0, beta_0, eps)
-    for own in zip(*weights, strict=True):
-        x = one(x, *own)
+    x = bert(ids, seg, pos, E, S, P, gamma_0, beta_0, eps)
+    for own in map(LayerWeights._make, zip(*weights, strict=True)):
+        x = layer(x, own, eps, keys, approximation=approximation)
     return x

@@ -12,7 +12,6 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from impl import _refuse
-from impl._linear import linear
 
 __all__ = ["Spans", "best_span", "head_mlm", "head_pair", "head_sequence", "head_span", "head_token"]
 
@@ -51,7 +50,7 @@ def head_token(
     if x.dim() < 2:
         raise _refuse.shapes("bert.head_token", "x (... n d)", x=x)
     _check("bert.head_token", "x (... n d), W (d K), b (K)", W, b, x=x)
-    return linear(x, W.mT, b)
+    return F.linear(x, W.mT, b)
 
 
 class Spans(NamedTuple):
@@ -73,7 +72,7 @@ def head_span(x: Float[Tensor, "... n d"], w_s: Float[Tensor, " d"], w_e: Float[
     if x.dim() < 2 or x.shape[-1:] != d or w_s.dim() != 1 or w_e.shape != d:
         raise _refuse.shapes("bert.head_span", "x (... n d), w_s (d), w_e (d)", x=x, w_s=w_s, w_e=w_e)
     _refuse.check_floating("bert.head_span", x=x, w_s=w_s, w_e=w_e)
-    s, t = linear(x, torch.stack((w_s, w_e))).unbind(-1)
+    s, t = F.linear(x, torch.stack((w_s, w_e))).unbind(-1)
     pairs = torch.softmax(s, -1)[..., :, None] * torch.softmax(t, -1)[..., None, :]
     return Spans(s, t, pairs.triu())
 
@@ -130,13 +129,13 @@ def head_mlm(
         raise ValueError(f"bert.head_mlm: expected a positive eps; got eps {eps!r}")
     if approximation not in ("none", "tanh"):
         raise ValueError(f"bert.head_mlm: approximation is 'none' or 'tanh'; got {approximation!r}")
-    r = F.layer_norm(F.gelu(linear(x, W.mT, b), approximate=approximation), d, gamma, beta, eps)
-    return linear(r, E, b_V)
+    r = F.layer_norm(F.gelu(F.linear(x, W.mT, b), approximate=approximation), d, gamma, beta, eps)
+    return F.linear(r, E, b_V)
 
 
 def _of_text(u: Tensor, W: Tensor, b: Tensor) -> Tensor:
     """u W + b. The bias comes last: where u is a single row, BLAS begins with it and rounds at its size d times."""
-    return linear(u, W.mT) + b
+    return F.linear(u, W.mT) + b
 
 
 def _check(formula: str, expected: str, W: Tensor, b: Tensor, **rows: Tensor) -> None:

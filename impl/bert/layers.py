@@ -10,9 +10,7 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Integer
 from torch import Generator, Tensor, nn
-from torch.autograd.graph import saved_tensors_hooks
 
-from impl._transforms import in_func
 from impl.bert.config import BertConfig
 from impl.bert.unpadding import Tokens
 from impl.embedding import token
@@ -77,40 +75,8 @@ class BertLayer(nn.Module):
         """The tokens after the layer."""
         z = tokens.attend(self.qkv(x), self.h, self.attention_dropout if self.training else 0.0)
         x = self.norm_attention(x + self.dropout(self.out(z)))
-        y = self._contracted(self.expand(x))
+        y = self.contract(self.activation(self.expand(x)))
         return self.norm_output(x + self.dropout(y))  # type: ignore[no-any-return]
-
-    def _contracted(self, a: Tensor) -> Tensor:
-        """What the network's second half makes of its hidden units. In training the backward pass computes the activation anew,
-        which takes a hundredth of a layer's time: kept, it would be a quarter of all that is.
-        """
-        hidden = self.activation(a)
-        if not (self.training and torch.is_grad_enabled()) or torch.compiler.is_compiling() or in_func():
-            return self.contract(hidden)  # type: ignore[no-any-return]
-        hidden, before = _as_multiplied(hidden), a.detach()
-        dtype, at = hidden.dtype, [hidden]
-
-        def keep(x: Tensor) -> Tensor | None:
-            return None if x.is_set_to(at[0]) else x
-
-        def again(x: Tensor | None) -> Tensor:
-            if x is not None:
-                return x
-            with torch.no_grad():
-                return self.activation(before).to(dtype)
-
-        with saved_tensors_hooks(keep, again):
-            y = self.contract(hidden)
-        at.clear()  # torch holds `keep` as long as what it has kept
-        return y  # type: ignore[no-any-return]
-
-
-def _as_multiplied(x: Tensor) -> Tensor:
-    """In the type in which autocast, where it is on, has products computed."""
-    on = x.device.type
-    if torch.is_autocast_enabled(on) and x.dtype != torch.float64:
-        return x.to(torch.get_autocast_dtype(on))
-    return x
 
 
 class BertPooler(nn.Module):

@@ -4,7 +4,7 @@ Source: Devlin et al. 2019, section 3; with shared layers, Lan et al. 2020, sect
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -15,9 +15,10 @@ from torch import Generator, Tensor, nn
 from impl import _refuse
 from impl.bert.config import BertConfig
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler, draw
+from impl.bert.tokenizer import Encoding
 from impl.bert.unpadding import Tokens
 
-__all__ = ["BertEncoder", "Encoded"]
+__all__ = ["BertEncoder", "Encoded", "embed"]
 
 
 class Encoded(NamedTuple):
@@ -180,3 +181,40 @@ class BertEncoder(nn.Module):
         from impl.bert.checkpoints import save
 
         save(self, folder)
+
+
+@torch.no_grad()
+def embed(
+    encoder: BertEncoder, encodings: Sequence[Encoding], *, tokens: int = 4096
+) -> list[Float[Tensor, "n d_model"]]:
+    """What the top layer says of each token of each text, in the order of the texts.
+
+    Texts of about one length are encoded together, about ``tokens`` tokens at a time. The encoder is used as it is: in
+    evaluation, unless dropout is wanted.
+    """
+    found: dict[int, Tensor] = {}
+    for group in _groups([len(each.ids) for each in encodings], tokens):
+        longest = max(len(encodings[number].ids) for number in group)
+        rows = torch.zeros(3, len(group), longest, dtype=torch.int64)
+        for row, number in enumerate(group):
+            count = len(encodings[number].ids)
+            rows[:, row, :count] = torch.tensor(
+                [encodings[number].ids, encodings[number].segments, [1] * count]
+            )
+        ids, segments, real = rows.to(encoder.embeddings.E.device)
+        segmented = segments if encoder.config.segments > 1 else None
+        last = encoder(ids, segmented, real.bool()).last
+        found.update({number: last[row, : len(encodings[number].ids)] for row, number in enumerate(group)})
+    return [found[number] for number in range(len(encodings))]
+
+
+def _groups(lengths: Iterable[int], tokens: int) -> Iterator[list[int]]:
+    """Numbers of texts, the shortest first, in groups of about so many tokens once they are filled up."""
+    group = list[int]()
+    for length, number in sorted((length, number) for number, length in enumerate(lengths)):
+        if group and length * (len(group) + 1) > tokens:
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group

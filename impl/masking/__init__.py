@@ -4,7 +4,6 @@ Letters are the statements': n tokens in a row, ids from a vocabulary of V words
 """
 
 from impl.masking.pairs import nsp
-from impl.masking.whole import whole_words
-from impl.masking.words import mlm
+from impl.masking.words import mlm, whole_words
 
 __all__ = ["mlm", "nsp", "whole_words"]

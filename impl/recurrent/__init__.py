@@ -10,7 +10,7 @@ follows one ``grad``; whatever is beyond that (vmap, jvp, hessian, …) runs the
 to any order in either mode, at about twice the time. Under ``torch.compile`` the kernel is a graph break, as it is in
 ``nn.LSTM`` (the compiler would unroll every step); the loop is compiled whole. 16-bit sequences are computed in float32 and
 rounded once, at the end: roundings of a state would add up from step to step. Under autocast the kernel runs in autocast's
-type, and the result has x's.
+type on CUDA and in float32 on the CPU, and the result has x's.
 
 On CUDA the kernel is cuDNN's, whose tanh and σ in float32 are good to some 17 bits; the loop has torch's own. Products are as
 exact as torch's others: of factors rounded to TF32 only where ``torch.backends.cuda.matmul.fp32_precision`` says so. (Left to
@@ -21,10 +21,9 @@ at its own end, and the backward direction begins there. Beyond it states are 0,
 included, reaches neither output nor gradient.
 """
 
-from impl.recurrent.bilm import BiLM, BiLMConfig, ElmoMix
 from impl.recurrent.cells import lstm_cell, rnn_cell
 from impl.recurrent.gru import gru, gru_cell
-from impl.recurrent.language_model import bilm_objective, elmo_mix
+from impl.recurrent.language_model import BiLM, BiLMConfig, ElmoMix, bilm_objective, elmo_mix
 from impl.recurrent.lstm import lstm, lstm_bidirectional, lstm_stacked
 from impl.recurrent.sequences import bidirectional, rnn, stacked
 

@@ -1,4 +1,6 @@
-"""Whether tensors have the axes that a formula declares, sizes shared between them included; and lengths within them."""
+"""Whether tensors have the axes that a formula declares, sizes shared between them included; lengths within them; gates packed in
+the order of one library or another.
+"""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +9,7 @@ import torch
 from torch import Tensor
 
 from impl import _refuse
-from impl._broadcasting import broadcast_shapes
+from impl._refuse import broadcast_shapes
 
 MANY = 8
 """Tensors up to which an error lists all of them; beyond, it names the one that does not fit the others."""
@@ -89,3 +91,19 @@ def check_lengths(formula: str, lengths: Tensor, T: int) -> None:
         torch._assert_async(fit.all(), line)
     elif not fit.all():
         raise ValueError(f"{line}; got {lengths[~fit][0].item()}")
+
+
+def check_option(formula: str, name: str, option: str, options: tuple[str, ...]) -> None:
+    """ValueError, in one line, for an option that is not among those of this name."""
+    if option not in options:
+        *others, last = map(repr, options)
+        raise ValueError(f"{formula}: {name} is {', '.join(others)} or {last}; got {option!r}")
+
+
+def in_order(given: str, wanted: str, *packed: Tensor, axis: int) -> tuple[Tensor, ...]:
+    """Packed weights, whose blocks along ``axis`` are in the order ``given``, with them in the order ``wanted``."""
+    if given == wanted:
+        return packed
+    places = [given.index(block) for block in wanted]
+    blocks = [each.chunk(len(wanted), axis) for each in packed]
+    return tuple(torch.cat([each[place] for place in places], axis) for each in blocks)

@@ -36,26 +36,6 @@ KERNELS: dict[tuple[int, int], Callable[..., tuple[Tensor, ...]]] = {
 """torch's fused kernel of a network, by how many states it has, and weights as the kernel takes them."""
 
 
-def supported(dtype: torch.dtype) -> bool:
-    """Whether torch's LSTM kernel computes in a type on this machine's processor, if autocast asks it to.
-
-    It is tried: of some processors oneDNN says that it has code for float16, and has none for an LSTM with gradients.
-    """
-    with torch.inference_mode(False), torch.enable_grad():
-        one = torch.zeros(1, 1, 1, device="cpu")
-        weights = [torch.zeros(4, 1, device="cpu", requires_grad=True) for _ in range(2)]
-        try:
-            with torch.autocast("cpu", dtype):
-                torch.lstm(one, (one, one), weights, False, 1, 0.0, True, False, False)
-        except RuntimeError:
-            return False
-    return True
-
-
-LSTM_AUTOCASTS_TO = {dtype: supported(dtype) for dtype in (torch.bfloat16, torch.float16)}
-"""Whether torch's LSTM kernel can compute in a type here; under autocast it raises where it cannot."""
-
-
 class Batch(NamedTuple):
     """What runs: sequences and states, and where sequences have lengths of their own, those (B), and what is inside (T B 1)."""
 
@@ -192,7 +172,9 @@ def _call(x: Tensor, state: State, weights: Sequence[Weights], bidirectional: bo
     options = biased, layers, 0.0, torch.is_grad_enabled(), bidirectional, False
     given = state[0] if len(state) == 1 else state
     if not x.is_cuda:
-        states, *last = kernel(x, given, flat, *options)
+        # Of some processors autocast chooses a type in which the kernel then raises.
+        with torch.autocast("cpu", enabled=False):
+            states, *last = kernel(x, given, flat, *options)
         return states, tuple(last)
     with _cuda.as_exact_as_others():
         laid = _cuda.laid_out(kernel, len(weights) // layers, biased, flat)
@@ -225,7 +207,7 @@ def _padded(formula: str, given: Batch, weights: Sequence[Weights]) -> tuple[Ten
 def _holding(W_x: Tensor) -> Tensor:
     """The column (4d 1) that closes the input gate and opens the forget gate: σ(−big) is 0 and σ(big) is 1."""
     device, dtype = W_x.device, W_x.dtype
-    if torch.is_autocast_enabled(device.type) and dtype == torch.float32:
+    if W_x.is_cuda and torch.is_autocast_enabled("cuda") and dtype == torch.float32:
         dtype = torch.get_autocast_dtype(device.type)
     big = torch.finfo(dtype).max ** 0.75
     column = torch.tensor([-big, big, 0.0, 0.0], dtype=W_x.dtype, device=device)
@@ -234,14 +216,7 @@ def _holding(W_x: Tensor) -> Tensor:
 
 def _by_loop(given: Batch, backend: Backend) -> bool:
     """Whether the kernel cannot do it, or shall not."""
-    if backend == "loop" or 0 in given.x.shape or 0 in given.state[0].shape or beyond_one_grad():
-        return True
-    autocasts = given.x.is_cpu and given.x.dtype == torch.float32 and torch.is_autocast_enabled("cpu")
-    return (
-        autocasts
-        and len(given.state) > 1
-        and not LSTM_AUTOCASTS_TO.get(torch.get_autocast_dtype("cpu"), True)
-    )
+    return backend == "loop" or 0 in given.x.shape or 0 in given.state[0].shape or beyond_one_grad()
 
 
 def _lead(formula: str, x: Tensor, state: State, lengths: Tensor | None, single: bool) -> torch.Size:

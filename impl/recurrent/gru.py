@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Float, Integer
 from torch import Tensor
 
-from impl.recurrent._checks import Axes
-from impl.recurrent._gates import check_option, in_order
+from impl.recurrent._checks import Axes, check_option, in_order
 from impl.recurrent._running import Backend, batch, layers, looped, opened
 from impl.recurrent.cells import gru_step, wide
 

@@ -1,19 +1,25 @@
 """ELMo: what a language model that reads in both directions is trained for, and the vectors mixed from its layers.
 
 Letters are the statements': T words of a vocabulary of V; layer j of L + 1 gives a word a vector h[j] of d entries. A float16 or
-bfloat16 result is computed in float32 and rounded once. The model itself is ``BiLM``.
+bfloat16 result is computed in float32 and rounded once.
 """
+
+import math
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Integer
-from torch import Tensor
+from torch import Tensor, nn
 
 from impl import _refuse
-from impl._broadcasting import broadcast_shapes
+from impl._refuse import broadcast_shapes
+from impl.embedding import token
 from impl.recurrent._checks import Axes, check_lengths, lead_with_lengths
+from impl.recurrent._running import reversed_within
 from impl.recurrent.cells import wide
+from impl.recurrent.lstm import lstm
 
-__all__ = ["bilm_objective", "elmo_mix"]
+__all__ = ["BiLM", "BiLMConfig", "ElmoMix", "bilm_objective", "elmo_mix"]
 
 _MIX = Axes("h (... L+1 d), w (L+1), gamma ()")
 _LOGITS = Axes("s_f (... T V), s_b (... T V)")
@@ -66,6 +72,114 @@ def bilm_objective(
     if ids.is_cpu and not torch.compiler.is_compiling() and ((ids < 0) | (ids >= V)).any():
         raise _refuse.out_of_range("recurrent.bilm_objective", "ids", ids, V)
     return (_log_likelihood(ids, s_f, inside) + _log_likelihood(ids, s_b, inside)).to(s_f.dtype)
+
+
+@dataclass(frozen=True)
+class BiLMConfig:
+    """Sizes of a ``BiLM``: V words, vectors of ``width`` entries for a word and for the state of each LSTM, L LSTM layers in
+    each direction. ValueError unless all are at least 1.
+    """
+
+    vocab_size: int
+    width: int = 64
+    layers: int = 2
+
+    def __post_init__(self) -> None:
+        if min(self.vocab_size, self.width, self.layers) < 1:
+            raise ValueError(f"BiLMConfig: expected sizes of at least 1; got {self}")
+
+
+class BiLM(nn.Module):
+    """A language model in each direction: L layers of LSTM that read x_1 … x_(k−1), and L others that read x_T … x_(k+1). The two
+    share the words' vectors E and the softmax (W_s, b_s), and nothing else.
+
+    All LSTMs begin at 0, so the first word of a direction is predicted from b_s alone. Source: Peters et al. 2018, "Deep
+    Contextualized Word Representations", section 3.1; like the formula, without its character convolutions, projections
+    and residual connections.
+    """
+
+    def __init__(self, config: BiLMConfig) -> None:
+        super().__init__()
+        V, d, L = config.vocab_size, config.width, config.layers
+        self.config = config
+        self.E = nn.Parameter(torch.empty(V, d))
+        self.W_x = nn.Parameter(torch.empty(2, L, 4 * d, d))  # forward, backward
+        self.W_h = nn.Parameter(torch.empty(2, L, 4 * d, d))
+        self.b = nn.Parameter(torch.empty(2, L, 4 * d))
+        self.W_s = nn.Parameter(torch.empty(V, d))
+        self.b_s = nn.Parameter(torch.empty(V))
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Words' vectors become standard normal, all else uniform in ±1/√d: what torch's modules begin with."""
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                if name == "E":
+                    parameter.normal_(generator=generator)
+                else:
+                    bound = 1 / math.sqrt(self.config.width)
+                    parameter.uniform_(-bound, bound, generator=generator)
+
+    def states(
+        self, ids: Integer[Tensor, "... T"], lengths: Integer[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "... T K dd"]:
+        """The L + 1 layers of every word: h_0 = [x ; x], its own vector twice, and h_j = [forward ; backward] of layer j, which
+        have read the word and all before it, or all after it. What ``elmo_mix`` mixes. Beyond a sequence's length they are 0.
+
+        Raises what ``embedding.token`` and ``recurrent.lstm`` raise.
+        """
+        ahead, back = (self._layers(way, ids, lengths) for way in (0, 1))
+        return torch.stack([torch.cat(both, -1) for both in zip(ahead, back, strict=True)], -2)
+
+    def logits(
+        self, ids: Integer[Tensor, "... T"], lengths: Integer[Tensor, "..."] | None = None
+    ) -> tuple[Float[Tensor, "... T V"], Float[Tensor, "... T V"]]:
+        """(s_f, s_b): the logits of each word, from the forward top layer before it and the backward top layer after it."""
+        ahead, back = (self._layers(way, ids, lengths)[-1] for way in (0, 1))
+        nothing = torch.zeros_like(ahead[..., :1, :])
+        before = torch.cat((nothing, ahead[..., :-1, :]), -2)
+        after = torch.cat((back[..., 1:, :], nothing), -2)
+        return before @ self.W_s.mT + self.b_s, after @ self.W_s.mT + self.b_s
+
+    def objective(
+        self, ids: Integer[Tensor, "... T"], lengths: Integer[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "..."]:
+        """``bilm_objective`` of each sequence: its log-likelihood read forward plus that read backward, to be maximised."""
+        return bilm_objective(ids, *self.logits(ids, lengths), lengths=lengths)
+
+    forward = objective
+
+    def _layers(self, way: int, ids: Tensor, lengths: Tensor | None) -> list[Tensor]:
+        """The words' vectors, then the states of each layer of one direction."""
+        if lengths is None:
+            x = token(ids, self.E)
+        else:  # padding may hold anything
+            lead_with_lengths("recurrent.lstm", ids.shape[:-1], lengths)
+            inside = torch.arange(ids.shape[-1], device=ids.device) < lengths.to(ids.device)[..., None]
+            x = torch.where(inside[..., None], token(torch.where(inside, ids, 0), self.E), 0.0)
+        layers, start = [x], x.new_zeros(self.config.width)
+        if way:
+            x = reversed_within(x, lengths)
+        for W_x, W_h, b in zip(self.W_x[way], self.W_h[way], self.b[way], strict=True):
+            x, _ = lstm(x, start, start, W_x, W_h, b, lengths=lengths)
+            layers.append(reversed_within(x, lengths) if way else x)
+        return layers
+
+
+class ElmoMix(nn.Module):
+    """``elmo_mix`` with its parameters: the weights w of the layers, 0 to begin with (all alike), and γ, which begins at 1."""
+
+    def __init__(self, layers: int) -> None:
+        """``layers`` counts h_0 in: L + 1."""
+        super().__init__()
+        if layers < 1:
+            raise ValueError(f"ElmoMix: expected at least 1 layer; got {layers}")
+        self.w = nn.Parameter(torch.zeros(layers))
+        self.gamma = nn.Parameter(torch.ones(()))
+
+    def forward(self, h: Float[Tensor, "... K d"]) -> Float[Tensor, "... d"]:
+        """The mix of each word's layers."""
+        return elmo_mix(h, self.w, self.gamma)
 
 
 def _log_likelihood(ids: Tensor, s: Tensor, inside: Tensor | None) -> Tensor:

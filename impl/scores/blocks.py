@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from impl import _transforms
-from impl._broadcasting import broadcast_shapes
+from impl._refuse import broadcast_shapes
 
 BLOCK_BYTES = {"cpu": 2**22, "cuda": 2**27}  # what a CPU keeps in its caches; work enough for an accelerator
 

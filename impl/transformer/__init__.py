@@ -1,7 +1,8 @@
 """The Transformer: as functions of its weights, and as modules with a cache for decoding.
 
 The functions are the statements': ``encoder_layer``, ``encoder``, ``decoder_layer``, ``decoder``, ``output``, ``model``. They
-take every weight as an argument, and have neither dropout nor biases in attention.
+take the weights as arguments, those of layers as an ``EncoderLayerWeights`` or a ``DecoderLayerWeights``, and have neither
+dropout nor biases in attention.
 
 Of the modules, ``TransformerConfig`` says what a model is made of, ``Transformer`` is the model; ``Encoder`` and ``Decoder`` are
 its stacks, over vectors; ``EncoderLayer`` and ``DecoderLayer`` what they are stacked of. ``Cache`` keeps keys and values while a
@@ -16,13 +17,23 @@ nor a gradient. One over pairs (... n m), which layers take, is True where a tok
 from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
 from impl.transformer.counts import cost
-from impl.transformer.functions import decoder, decoder_layer, encoder, encoder_layer, model, output
+from impl.transformer.functions import (
+    DecoderLayerWeights,
+    EncoderLayerWeights,
+    decoder,
+    decoder_layer,
+    encoder,
+    encoder_layer,
+    model,
+    output,
+)
 from impl.transformer.layers import DecoderLayer, EncoderLayer
 from impl.transformer.stacks import Decoder, Encoder
-from impl.transformer.steps import Conditioned
-from impl.transformer.transformer import Transformer
+from impl.transformer.transformer import Conditioned, Transformer
 
 __all__ = [
+    "EncoderLayerWeights",
+    "DecoderLayerWeights",
     "encoder_layer",
     "encoder",
     "decoder_layer",

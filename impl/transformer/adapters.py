@@ -10,11 +10,13 @@ the stacks is left out on the way back. It has a LayerNorm behind each stack wha
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from impl.attention import layouts
+from impl.transformer.functions import DecoderLayerWeights, EncoderLayerWeights
 
 __all__ = ["from_torch", "to_torch", "to_model"]
 
@@ -46,7 +48,7 @@ def from_torch(state: Mapping[str, Tensor]) -> State:
         names = DECODER if "multihead_attn" in parts else ENCODER
         for part, parameters in parts.items():
             if "attn" in part:
-                parameters = layouts.from_torch(parameters)
+                parameters = layouts.from_torch(parameters, packed=part == "self_attn")
             ours |= {f"{layer}{names[part]}.{name}": x for name, x in parameters.items()}
     return ours
 
@@ -67,25 +69,31 @@ def to_torch(state: Mapping[str, Tensor]) -> State:
     return theirs
 
 
-def to_model(state: Mapping[str, Tensor], h: int) -> State:
-    """The weights of ``impl.transformer.model`` by its letters, given those of a ``Transformer`` of h heads without biases in
-    attention, tied to one table, post-norm and without final norms. What such a model does not have is left out.
+def to_model(state: Mapping[str, Tensor], h: int) -> dict[str, Any]:
+    """The weights of ``impl.transformer.model`` by the names of its arguments, given those of a ``Transformer`` of h heads.
+
+    It has no biases in attention, is tied to one table, post-norm and without final norms; what else there is is left out.
     """
-    sources = _stacked(state, "encoder")
-    targets = _stacked(state, "decoder")
-    return (
-        {"E": state["source.E"]}
-        | _attention(sources, "self_attention", h, "W")
-        | _norm(sources, "residual_self", 1)
-        | _network(sources, 1)
-        | _norm(sources, "residual_feed_forward", 2)
-        | _attention(targets, "self_attention", h, "U")
-        | _norm(targets, "residual_self", 3)
-        | _attention(targets, "cross_attention", h, "C")
-        | _norm(targets, "residual_cross", 4)
-        | _network(targets, 3)
-        | _norm(targets, "residual_feed_forward", 5)
+    sources, targets = _stacked(state, "encoder"), _stacked(state, "decoder")
+    in_encoder = (
+        *_attention(sources, "self_attention", h),
+        *_norm(sources, "residual_self"),
+        *_network(sources),
+        *_norm(sources, "residual_feed_forward"),
     )
+    in_decoder = (
+        *_attention(targets, "self_attention", h),
+        *_norm(targets, "residual_self"),
+        *_attention(targets, "cross_attention", h),
+        *_norm(targets, "residual_cross"),
+        *_network(targets),
+        *_norm(targets, "residual_feed_forward"),
+    )
+    return {
+        "E": state["source.E"],
+        "in_encoder": EncoderLayerWeights._make(in_encoder),
+        "in_decoder": DecoderLayerWeights._make(in_decoder),
+    }
 
 
 def _stacked(state: Mapping[str, Tensor], stack: str) -> State:
@@ -97,30 +105,23 @@ def _stacked(state: Mapping[str, Tensor], stack: str) -> State:
     return {name: torch.stack([layers[i] for i in sorted(layers)]) for name, layers in found.items()}
 
 
-def _attention(layers: State, name: str, h: int, letter: str) -> State:
+def _attention(layers: State, name: str, h: int) -> Iterable[Tensor]:
     """W_q, W_k, W_v and W_o of each layer, head by head."""
-    packed, out = layers[f"{name}.qkv.weight"], layers[f"{name}.out.weight"]
-    each = [
-        layouts.to_per_head({"qkv.weight": qkv, "out.weight": W_o}, h)
-        for qkv, W_o in zip(packed, out, strict=True)
-    ]
-    parts = (torch.stack(part) for part in zip(*each, strict=True))
-    return {f"{letter}_{part}": W for part, W in zip("qkvo", parts, strict=True)}
+    own = {part.removeprefix(f"{name}."): x for part, x in layers.items() if part.startswith(f"{name}.")}
+    count = len(own["out.weight"])
+    each = [layouts.to_per_head({part: x[i] for part, x in own.items()}, h) for i in range(count)]
+    return (torch.stack(part) for part in zip(*each, strict=True))
 
 
-def _norm(layers: State, name: str, number: int) -> State:
-    return {f"gamma_{number}": layers[f"{name}.norm.weight"], f"beta_{number}": layers[f"{name}.norm.bias"]}
+def _norm(layers: State, name: str) -> tuple[Tensor, Tensor]:
+    return layers[f"{name}.norm.weight"], layers[f"{name}.norm.bias"]
 
 
-def _network(layers: State, number: int) -> State:
+def _network(layers: State) -> Iterable[Tensor]:
     """Our linear layers multiply from the other side."""
-    found: State = {}
-    for i, name in enumerate(("expand", "contract"), number):
-        found |= {
-            f"W_{i}": layers[f"feed_forward.{name}.weight"].mT,
-            f"b_{i}": layers[f"feed_forward.{name}.bias"],
-        }
-    return found
+    for name in ("feed_forward.expand", "feed_forward.contract"):
+        yield layers[f"{name}.weight"].mT
+        yield layers[f"{name}.bias"]
 
 
 def _by_layer(state: Mapping[str, Tensor], parts: Iterable[str]) -> dict[str, dict[str, State]]:

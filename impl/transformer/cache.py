@@ -6,16 +6,12 @@ anew only where reordering changes how many rows there are.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from impl import _refuse
-
-if TYPE_CHECKING:
-    from impl.transformer.prepared import Prepared
 
 __all__ = ["Cache"]
 
@@ -50,15 +46,9 @@ class Cache:
         """w: how many rows share a source."""
         self.taken = 0
         """No row has more tokens than that: known without waiting for the device."""
-        self.prepared: Prepared | None = None
-        """The weights of the model that decodes with this cache, made ready for its steps."""
         self._used = 0  # slots
         self._swept = 0  # the tokens that were taken when slots were freed
         self._seen: Tensor | None = None  # (r used): the slots of each row's past; None where these are all
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but what was made ready of weights: a copy goes on by the modules' steps."""
-        return {**vars(self), "prepared": None}
 
     @property
     def capacity(self) -> int:
@@ -86,16 +76,13 @@ class Cache:
 
     def places(self, n: int) -> Integer[Tensor, "r {n}"]:
         """The positions of the next n tokens of each row. ValueError where there is no room for them."""
-        self._admit(n)
-        first = self.lengths[:, None]
-        return first if n == 1 else first + torch.arange(n, device=self.lengths.device)
-
-    def _admit(self, n: int) -> None:
         if n < 1 or self.taken + n > self.capacity:
             raise ValueError(
                 f"transformer: expected at least 1 new token and room for it in {self.capacity} slots; "
                 f"got {n} new after {self.taken}"
             )
+        first = self.lengths[:, None]
+        return first if n == 1 else first + torch.arange(n, device=self.lengths.device)
 
     def mask(self, n: int) -> Bool[Tensor, "g n_w m"] | None:
         """What the next n tokens of each row may attend to, the rows of a source one behind the other: all before them in their
@@ -118,17 +105,6 @@ class Cache:
         kv[0, :, :, self._used :] = k
         kv[1, :, :, self._used :] = v
         return kv[0], kv[1]
-
-    def room(
-        self, n: int
-    ) -> tuple[Float[Tensor, "L 2 g h new d"], Float[Tensor, "L g h m d"], Float[Tensor, "L g h m d"]]:
-        """What ``append`` works with, for all layers at once: where keys and values of the next n tokens of each row are to be
-        written, and where keys and values stand with those before them. ValueError where there is no room.
-        """
-        self._admit(n)
-        end = self._used + n * self.beams
-        keys, values = self._kv[..., :end, :].unbind(1)
-        return self._kv[..., self._used : end, :], keys, values
 
     def advance(self, n: int, lengths: Integer[Tensor, " r"] | None = None) -> None:
         """The next n tokens are appended in every layer; of row i only the first lengths[i] are real, if that is given."""

@@ -1,4 +1,4 @@
-"""The Transformer as functions of its weights, with the statements' inputs in their order.
+"""The Transformer as functions of its weights, with the statements' inputs in their order and the weights of layers in tuples.
 
 Letters are the statements': n tokens of the source and m of the target, of d_model entries each; h heads; L layers, whose
 parameters are stacked in front. Leading dimensions of tokens and masks are batches and broadcast. A mask is boolean and True
@@ -6,9 +6,8 @@ means "may attend"; what stands in a token that is hidden from all others reache
 """
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Literal
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -16,30 +15,72 @@ from torch import Tensor
 
 from impl import _refuse
 from impl.attention import multi_head, softmax
+from impl.attention.masks import causal_mask
 from impl.embedding import token
 from impl.feedforward import relu
 from impl.normalization import add_norm, layer_norm
 from impl.positional import sinusoidal
 
-__all__ = ["encoder_layer", "encoder", "decoder_layer", "decoder", "output", "model"]
+__all__ = [
+    "EncoderLayerWeights",
+    "DecoderLayerWeights",
+    "encoder_layer",
+    "encoder",
+    "decoder_layer",
+    "decoder",
+    "output",
+    "model",
+]
 
 Norm = Literal["post", "pre"]
 
 
+class EncoderLayerWeights(NamedTuple):
+    """The weights of a layer of the encoder; or of L layers, each with an axis L in front."""
+
+    W_q: Float[Tensor, "*L h d_model d_k"]
+    W_k: Float[Tensor, "*L h d_model d_k"]
+    W_v: Float[Tensor, "*L h d_model d_v"]
+    W_o: Float[Tensor, "*L h*d_v d_model"]
+    gamma_1: Float[Tensor, "*L d_model"]
+    beta_1: Float[Tensor, "*L d_model"]
+    W_1: Float[Tensor, "*L d_model d_ff"]
+    b_1: Float[Tensor, "*L d_ff"]
+    W_2: Float[Tensor, "*L d_ff d_model"]
+    b_2: Float[Tensor, "*L d_model"]
+    gamma_2: Float[Tensor, "*L d_model"]
+    beta_2: Float[Tensor, "*L d_model"]
+
+
+class DecoderLayerWeights(NamedTuple):
+    """The weights of a layer of the decoder, with C_… those of its attention to the encoder; or of L layers, L in front."""
+
+    W_q: Float[Tensor, "*L h d_model d_k"]
+    W_k: Float[Tensor, "*L h d_model d_k"]
+    W_v: Float[Tensor, "*L h d_model d_v"]
+    W_o: Float[Tensor, "*L h*d_v d_model"]
+    gamma_1: Float[Tensor, "*L d_model"]
+    beta_1: Float[Tensor, "*L d_model"]
+    C_q: Float[Tensor, "*L h d_model d_k"]
+    C_k: Float[Tensor, "*L h d_model d_k"]
+    C_v: Float[Tensor, "*L h d_model d_v"]
+    C_o: Float[Tensor, "*L h*d_v d_model"]
+    gamma_2: Float[Tensor, "*L d_model"]
+    beta_2: Float[Tensor, "*L d_model"]
+    W_1: Float[Tensor, "*L d_model d_ff"]
+    b_1: Float[Tensor, "*L d_ff"]
+    W_2: Float[Tensor, "*L d_ff d_model"]
+    b_2: Float[Tensor, "*L d_model"]
+    gamma_3: Float[Tensor, "*L d_model"]
+    beta_3: Float[Tensor, "*L d_model"]
+
+
+Weights = TypeVar("Weights", EncoderLayerWeights, DecoderLayerWeights)
+
+
 def encoder_layer(
     x: Float[Tensor, "... n d_model"],
-    W_q: Float[Tensor, "h d_model d_k"],
-    W_k: Float[Tensor, "h d_model d_k"],
-    W_v: Float[Tensor, "h d_model d_v"],
-    W_o: Float[Tensor, "h*d_v d_model"],
-    gamma_1: Float[Tensor, " d_model"],
-    beta_1: Float[Tensor, " d_model"],
-    W_1: Float[Tensor, "d_model d_ff"],
-    b_1: Float[Tensor, " d_ff"],
-    W_2: Float[Tensor, "d_ff d_model"],
-    b_2: Float[Tensor, " d_model"],
-    gamma_2: Float[Tensor, " d_model"],
-    beta_2: Float[Tensor, " d_model"],
+    weights: EncoderLayerWeights,
     eps: float,
     mask: Bool[Tensor, "... #n #n"] | None = None,
     *,
@@ -51,29 +92,18 @@ def encoder_layer(
     ValueError for another norm. Source: Vaswani et al. 2017, section 3.1.
     """
     _check_norm("transformer.encoder_layer", norm)
-    attention, network = (W_q, W_k, W_v, W_o), (W_1, b_1, W_2, b_2)
+    W_q, W_k, W_v, W_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2 = weights
     if norm == "pre":
         u = layer_norm(x, gamma_1, beta_1, eps)
-        s = x + multi_head(u, u, *attention, mask)
-        return s + relu(layer_norm(s, gamma_2, beta_2, eps), *network)
-    s = add_norm(x, multi_head(x, x, *attention, mask), gamma_1, beta_1, eps)
-    return add_norm(s, relu(s, *network), gamma_2, beta_2, eps)
+        s = x + multi_head(u, u, W_q, W_k, W_v, W_o, mask)
+        return s + relu(layer_norm(s, gamma_2, beta_2, eps), W_1, b_1, W_2, b_2)
+    s = add_norm(x, multi_head(x, x, W_q, W_k, W_v, W_o, mask), gamma_1, beta_1, eps)
+    return add_norm(s, relu(s, W_1, b_1, W_2, b_2), gamma_2, beta_2, eps)
 
 
 def encoder(
     x: Float[Tensor, "... n d_model"],
-    W_q: Float[Tensor, "L h d_model d_k"],
-    W_k: Float[Tensor, "L h d_model d_k"],
-    W_v: Float[Tensor, "L h d_model d_v"],
-    W_o: Float[Tensor, "L h*d_v d_model"],
-    gamma_1: Float[Tensor, "L d_model"],
-    beta_1: Float[Tensor, "L d_model"],
-    W_1: Float[Tensor, "L d_model d_ff"],
-    b_1: Float[Tensor, "L d_ff"],
-    W_2: Float[Tensor, "L d_ff d_model"],
-    b_2: Float[Tensor, "L d_model"],
-    gamma_2: Float[Tensor, "L d_model"],
-    beta_2: Float[Tensor, "L d_model"],
+    weights: EncoderLayerWeights,
     eps: float,
     mask: Bool[Tensor, "... #n #n"] | None = None,
     *,
@@ -84,34 +114,15 @@ def encoder(
     There is no normalisation after the last one: with ``norm="pre"`` models add theirs. ValueError unless all parameters have
     as many layers; else errors are those of a layer. Source: Vaswani et al. 2017, section 3.1.
     """
-    weights = (W_q, W_k, W_v, W_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2)
-    layer: Callable[..., Tensor] = partial(encoder_layer, eps=eps, mask=mask, norm=norm)
-    for own in _layers("transformer.encoder", weights):
-        x = layer(x, *own)
+    for layer in _layers("transformer.encoder", weights):
+        x = encoder_layer(x, layer, eps, mask, norm=norm)
     return x
 
 
 def decoder_layer(
     y: Float[Tensor, "... m d_model"],
     x: Float[Tensor, "... n d_model"],
-    W_q: Float[Tensor, "h d_model d_k"],
-    W_k: Float[Tensor, "h d_model d_k"],
-    W_v: Float[Tensor, "h d_model d_v"],
-    W_o: Float[Tensor, "h*d_v d_model"],
-    gamma_1: Float[Tensor, " d_model"],
-    beta_1: Float[Tensor, " d_model"],
-    C_q: Float[Tensor, "h d_model d_k"],
-    C_k: Float[Tensor, "h d_model d_k"],
-    C_v: Float[Tensor, "h d_model d_v"],
-    C_o: Float[Tensor, "h*d_v d_model"],
-    gamma_2: Float[Tensor, " d_model"],
-    beta_2: Float[Tensor, " d_model"],
-    W_1: Float[Tensor, "d_model d_ff"],
-    b_1: Float[Tensor, " d_ff"],
-    W_2: Float[Tensor, "d_ff d_model"],
-    b_2: Float[Tensor, " d_model"],
-    gamma_3: Float[Tensor, " d_model"],
-    beta_3: Float[Tensor, " d_model"],
+    weights: DecoderLayerWeights,
     eps: float,
     mask: Bool[Tensor, "... #m #n"] | None = None,
     *,
@@ -124,40 +135,26 @@ def decoder_layer(
     those of the parts; ValueError for another norm. Source: Vaswani et al. 2017, section 3.1.
     """
     _check_norm("transformer.decoder_layer", norm)
-    self_, cross, network = (W_q, W_k, W_v, W_o), (C_q, C_k, C_v, C_o), (W_1, b_1, W_2, b_2)
+    W_q, W_k, W_v, W_o, gamma_1, beta_1, C_q, C_k, C_v, C_o, gamma_2, beta_2, *network, gamma_3, beta_3 = (
+        weights
+    )
+    W_1, b_1, W_2, b_2 = network
     m = y.shape[-2] if y.dim() > 1 else 0
-    causal = torch.ones(m, m, dtype=torch.bool, device=y.device).tril()
+    causal = causal_mask(m, m, device=y.device)
     if norm == "pre":
         u = layer_norm(y, gamma_1, beta_1, eps)
-        s = y + multi_head(u, u, *self_, causal)
-        t = s + multi_head(layer_norm(s, gamma_2, beta_2, eps), x, *cross, mask)
-        return t + relu(layer_norm(t, gamma_3, beta_3, eps), *network)
-    s = add_norm(y, multi_head(y, y, *self_, causal), gamma_1, beta_1, eps)
-    t = add_norm(s, multi_head(s, x, *cross, mask), gamma_2, beta_2, eps)
-    return add_norm(t, relu(t, *network), gamma_3, beta_3, eps)
+        s = y + multi_head(u, u, W_q, W_k, W_v, W_o, causal)
+        t = s + multi_head(layer_norm(s, gamma_2, beta_2, eps), x, C_q, C_k, C_v, C_o, mask)
+        return t + relu(layer_norm(t, gamma_3, beta_3, eps), W_1, b_1, W_2, b_2)
+    s = add_norm(y, multi_head(y, y, W_q, W_k, W_v, W_o, causal), gamma_1, beta_1, eps)
+    t = add_norm(s, multi_head(s, x, C_q, C_k, C_v, C_o, mask), gamma_2, beta_2, eps)
+    return add_norm(t, relu(t, W_1, b_1, W_2, b_2), gamma_3, beta_3, eps)
 
 
 def decoder(
     y: Float[Tensor, "... m d_model"],
     x: Float[Tensor, "... n d_model"],
-    W_q: Float[Tensor, "L h d_model d_k"],
-    W_k: Float[Tensor, "L h d_model d_k"],
-    W_v: Float[Tensor, "L h d_model d_v"],
-    W_o: Float[Tensor, "L h*d_v d_model"],
-    gamma_1: Float[Tensor, "L d_model"],
-    beta_1: Float[Tensor, "L d_model"],
-    C_q: Float[Tensor, "L h d_model d_k"],
-    C_k: Float[Tensor, "L h d_model d_k"],
-    C_v: Float[Tensor, "L h d_model d_v"],
-    C_o: Float[Tensor, "L h*d_v d_model"],
-    gamma_2: Float[Tensor, "L d_model"],
-    beta_2: Float[Tensor, "L d_model"],
-    W_1: Float[Tensor, "L d_model d_ff"],
-    b_1: Float[Tensor, "L d_ff"],
-    W_2: Float[Tensor, "L d_ff d_model"],
-    b_2: Float[Tensor, "L d_model"],
-    gamma_3: Float[Tensor, "L d_model"],
-    beta_3: Float[Tensor, "L d_model"],
+    weights: DecoderLayerWeights,
     eps: float,
     mask: Bool[Tensor, "... #m #n"] | None = None,
     *,
@@ -167,11 +164,8 @@ def decoder(
 
     Errors and the normalisation that is not there as in ``encoder``. Source: Vaswani et al. 2017, section 3.1.
     """
-    self_, cross = (W_q, W_k, W_v, W_o, gamma_1, beta_1), (C_q, C_k, C_v, C_o, gamma_2, beta_2)
-    weights = (*self_, *cross, W_1, b_1, W_2, b_2, gamma_3, beta_3)
-    layer: Callable[..., Tensor] = partial(decoder_layer, eps=eps, mask=mask, norm=norm)
-    for own in _layers("transformer.decoder", weights):
-        y = layer(y, x, *own)
+    for layer in _layers("transformer.decoder", weights):
+        y = decoder_layer(y, x, layer, eps, mask, norm=norm)
     return y
 
 
@@ -196,36 +190,8 @@ def model(
     s: Integer[Tensor, "... n"],
     t: Integer[Tensor, "... m"],
     E: Float[Tensor, "V d_model"],
-    W_q: Float[Tensor, "L h d_model d_k"],
-    W_k: Float[Tensor, "L h d_model d_k"],
-    W_v: Float[Tensor, "L h d_model d_v"],
-    W_o: Float[Tensor, "L h*d_v d_model"],
-    gamma_1: Float[Tensor, "L d_model"],
-    beta_1: Float[Tensor, "L d_model"],
-    W_1: Float[Tensor, "L d_model d_ff"],
-    b_1: Float[Tensor, "L d_ff"],
-    W_2: Float[Tensor, "L d_ff d_model"],
-    b_2: Float[Tensor, "L d_model"],
-    gamma_2: Float[Tensor, "L d_model"],
-    beta_2: Float[Tensor, "L d_model"],
-    U_q: Float[Tensor, "L h d_model d_k"],
-    U_k: Float[Tensor, "L h d_model d_k"],
-    U_v: Float[Tensor, "L h d_model d_v"],
-    U_o: Float[Tensor, "L h*d_v d_model"],
-    gamma_3: Float[Tensor, "L d_model"],
-    beta_3: Float[Tensor, "L d_model"],
-    C_q: Float[Tensor, "L h d_model d_k"],
-    C_k: Float[Tensor, "L h d_model d_k"],
-    C_v: Float[Tensor, "L h d_model d_v"],
-    C_o: Float[Tensor, "L h*d_v d_model"],
-    gamma_4: Float[Tensor, "L d_model"],
-    beta_4: Float[Tensor, "L d_model"],
-    W_3: Float[Tensor, "L d_model d_ff"],
-    b_3: Float[Tensor, "L d_ff"],
-    W_4: Float[Tensor, "L d_ff d_model"],
-    b_4: Float[Tensor, "L d_model"],
-    gamma_5: Float[Tensor, "L d_model"],
-    beta_5: Float[Tensor, "L d_model"],
+    in_encoder: EncoderLayerWeights,
+    in_decoder: DecoderLayerWeights,
     eps: float,
     mask: Bool[Tensor, "... #n"] | None = None,
     *,
@@ -239,31 +205,10 @@ def model(
     """
     if embedding_scale not in ("sqrt_d", "one"):
         raise ValueError(f"transformer.model: embedding_scale is 'sqrt_d' or 'one'; got {embedding_scale!r}")
-    in_encoder = (W_q, W_k, W_v, W_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2)
-    in_decoder = (
-        U_q,
-        U_k,
-        U_v,
-        U_o,
-        gamma_3,
-        beta_3,
-        C_q,
-        C_k,
-        C_v,
-        C_o,
-        gamma_4,
-        beta_4,
-        W_3,
-        b_3,
-        W_4,
-        b_4,
-        gamma_5,
-        beta_5,
-    )
     keys = None if mask is None else mask.unsqueeze(-2)
     scale = math.sqrt(E.shape[-1]) if embedding_scale == "sqrt_d" else 1.0
-    x = encoder(_embedded(s, E, scale), *in_encoder, eps, keys)
-    y = decoder(_embedded(t, E, scale), x, *in_decoder, eps, keys)
+    x = encoder(_embedded(s, E, scale), in_encoder, eps, keys)
+    y = decoder(_embedded(t, E, scale), x, in_decoder, eps, keys)
     return output(y, E.mT)[0]
 
 
@@ -274,12 +219,10 @@ def _embedded(ids: Tensor, E: Tensor, scale: float) -> Tensor:
     return torch.add(positions, token(ids, E).to(dtype), alpha=scale).to(E.dtype)
 
 
-def _layers(formula: str, weights: tuple[Tensor, ...]) -> Iterator[tuple[Tensor, ...]]:
+def _layers(formula: str, weights: Weights) -> Iterator[Weights]:
     """The weights of each layer; refuse stacks of different heights."""
-    if any(part.dim() == 0 for part in weights) or len({len(part) for part in weights}) != 1:
-        got = ", ".join(str(tuple(part.shape)) for part in weights)
-        raise ValueError(f"{formula}: expected parameters of as many layers each, L first; got {got}")
-    return zip(*weights, strict=True)
+    _refuse.check_heights(formula, weights)
+    return map(type(weights)._make, zip(*weights, strict=True))
 
 
 def _check_norm(formula: str, norm: str) -> None:

@@ -6,17 +6,17 @@ Normalization in the Transformer Architecture", figure 1 (b).
 
 from collections.abc import Callable
 
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
-from impl import feedforward
 from impl.attention import MultiHeadAttention
 from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
 
 __all__ = ["FeedForward", "Residual", "EncoderLayer", "DecoderLayer"]
 
-NETWORKS = {"relu": feedforward.relu, "gelu": feedforward.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
 
 class FeedForward(nn.Module):
@@ -26,7 +26,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.expand = nn.Linear(config.d_model, config.d_ff)
         self.contract = nn.Linear(config.d_ff, config.d_model)
-        self.network = NETWORKS[config.activation]
+        self.activation = ACTIVATIONS[config.activation]
 
     def reset_parameters(self, generator: Generator | None = None) -> None:
         """Weights as Glorot & Bengio 2010 draw them, biases 0."""
@@ -36,8 +36,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_model"]:
         """What the network makes of each token by itself."""
-        first, second = self.expand, self.contract
-        return self.network(x, first.weight.mT, first.bias, second.weight.mT, second.bias)
+        y: Tensor = self.contract(self.activation(self.expand(x)))
+        return y
 
 
 class Residual(nn.Module):
@@ -82,7 +82,7 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention, self.cross_attention = _attention(config), _attention(config)
+        self.self_attention, self.cross_attention = _attention(config), _attention(config, config.d_model)
         self.feed_forward = FeedForward(config)
         self.residual_self, self.residual_cross = Residual(config), Residual(config)
         self.residual_feed_forward = Residual(config)
@@ -146,5 +146,5 @@ class DecoderLayer(nn.Module):
         return y
 
 
-def _attention(config: TransformerConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(config.d_model, config.heads, bias=config.attention_bias)
+def _attention(config: TransformerConfig, d_y: int | None = None) -> MultiHeadAttention:
+    return MultiHeadAttention(config.d_model, config.heads, d_y=d_y, bias=config.attention_bias)

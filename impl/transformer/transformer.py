@@ -1,21 +1,79 @@
 """The Transformer: from the ids of a source and of a target's words so far to the logits of the words that come next."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Integer
 from torch import Generator, Tensor, nn
 
 from impl import _refuse
-from impl._linear import linear
 from impl.attention import MultiHeadAttention
+from impl.embedding import token
+from impl.positional import learned, sinusoidal
 from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
-from impl.transformer.embeddings import Embeddings
 from impl.transformer.layers import FeedForward
-from impl.transformer.prepared import Prepared
 from impl.transformer.stacks import Decoder, Encoder
 
-__all__ = ["Transformer"]
+__all__ = ["Conditioned", "Embeddings", "Transformer"]
+
+
+class Embeddings(nn.Module):
+    """√d_model · ``embedding.token`` + ``positional.sinusoidal`` or ``positional.learned``, then dropout.
+
+    Where ``E`` is given, it is the table of words, shared with whom it was taken from. Source: Vaswani et al. 2017, sections
+    3.4, 3.5 and 5.4.
+    """
+
+    def __init__(
+        self, words: int, config: TransformerConfig, E: Float[nn.Parameter, "V d_model"] | None = None
+    ) -> None:
+        super().__init__()
+        d = config.d_model
+        self.config, self.scale = config, math.sqrt(d) if config.scaled else 1.0
+        self.E = nn.Parameter(torch.empty(words, d)) if E is None else E
+        self.W_PE = nn.Parameter(torch.empty(config.max_length, d)) if config.positions == "learned" else None
+        self.dropout = nn.Dropout(config.dropout)
+
+    def reset_parameters(self, generator: Generator | None = None) -> None:
+        """Normal of variance 1/d_model: 1 once scaled; and logits of variance 1, where the table is also the last matrix."""
+        for table in (self.E,) if self.W_PE is None else (self.E, self.W_PE):
+            nn.init.normal_(table, std=1 / math.sqrt(self.config.d_model), generator=generator)
+
+    def positions(self, n: int) -> Float[Tensor, "{n} d_model"]:
+        """The vectors of the first n positions. ValueError beyond max_length."""
+        if n > self.config.max_length:
+            raise ValueError(
+                f"transformer: expected at most max_length {self.config.max_length} tokens; got {n}"
+            )
+        if self.W_PE is None:
+            return sinusoidal(n, self.config.d_model, dtype=self.E.dtype, device=self.E.device)
+        return learned(torch.arange(n, device=self.E.device), self.W_PE)
+
+    def forward(
+        self,
+        ids: Integer[Tensor, "... n"],
+        mask: Bool[Tensor, "... n"] | None = None,
+        positions: Float[Tensor, "... n d_model"] | None = None,
+    ) -> Float[Tensor, "... n d_model"]:
+        """The vector of each token; ``positions`` are those of the first n places unless given. Ids where the mask is False are
+        never read: any number may stand there.
+
+        Raises what ``embedding.token`` raises; ValueError for a mask of another shape and beyond max_length, TypeError for a mask
+        that is not boolean.
+        """
+        if mask is not None:
+            if mask.dtype != torch.bool:
+                raise _refuse.dtypes("transformer", "a boolean mask, True = a real token", mask=mask)
+            if mask.shape != ids.shape:
+                raise _refuse.shapes(
+                    "transformer", "ids (... n) and a mask of the same shape", ids=ids, mask=mask
+                )
+            ids = ids.masked_fill(~mask, 0)
+        positions = self.positions(ids.shape[-1]) if positions is None else positions
+        x: Tensor = self.dropout(torch.add(positions, token(ids, self.E), alpha=self.scale))
+        return x
 
 
 class Transformer(nn.Module):
@@ -99,9 +157,7 @@ class Transformer(nn.Module):
         source_mask: Bool[Tensor, "b m"] | None = None,
         capacity: int | None = None,
     ) -> Cache:
-        """A cache to decode sources with: room for ``capacity`` tokens in each row, ``config.max_length`` unless given. It may
-        hold a copy of the decoder's weights, too: ``impl.transformer.prepared``.
-        """
+        """A cache to decode sources with: room for ``capacity`` tokens in each row, ``config.max_length`` unless given."""
         if source_mask is not None and source_mask.shape != memory.shape[:-1]:
             raise _refuse.shapes(
                 "transformer", "memory (b m d_model), mask (b m)", memory=memory, mask=source_mask
@@ -109,9 +165,7 @@ class Transformer(nn.Module):
         capacity = self.config.max_length if capacity is None else capacity
         if not _refuse.is_integer(capacity) or capacity < 1:
             raise ValueError(f"transformer: expected room for 1 token or more as capacity; got {capacity!r}")
-        cache = self.decoder.start(memory, source_mask, self.target.positions(capacity))
-        cache.prepared = Prepared.of(self.target, self.decoder, self.W_o)
-        return cache
+        return self.decoder.start(memory, source_mask, self.target.positions(capacity))
 
     @torch.no_grad()
     def decode_step(
@@ -135,8 +189,6 @@ class Transformer(nn.Module):
                 lengths = None  # no row is shorter than the others: nothing has to be hidden
             else:
                 mask = torch.arange(n, device=ids.device) < lengths[:, None]
-        if n == 1 and lengths is None and cache.prepared is not None:
-            return self.decode_word(ids.squeeze(1), cache)
         x = self.target(ids, mask, F.embedding(cache.places(n), cache.positions))
         x = self.decoder.step(x, cache, lengths)
         last = x[:, -1] if lengths is None else x[torch.arange(b, device=x.device), lengths.long() - 1]
@@ -145,14 +197,43 @@ class Transformer(nn.Module):
     def decode_word(self, ids: Integer[Tensor, " r"], cache: Cache) -> Float[Tensor, "r V"]:
         """``decode_step`` of one more word in every row."""
         _rows_of(cache, ids, 1)
-        if cache.prepared is not None:
-            if cache.prepared.holds():
-                return cache.prepared.step(ids, cache)
-            cache.prepared = None  # what it copied may be outdated
         return self.decode_step(ids.unsqueeze(1), cache)
 
     def _logits(self, x: Tensor) -> Tensor:
-        return linear(x, self.W_o)
+        return F.linear(x, self.W_o)
+
+
+class Conditioned:
+    """An ``impl.decoding.StepModel``: row i continues the target of source i. ``capacity`` as for ``Transformer.start``.
+
+    ``greedy(Conditioned(model, source, mask), prompts, max_length=30, end=END)``
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        source: Integer[Tensor, "b m"],
+        source_mask: Bool[Tensor, "b m"] | None = None,
+        capacity: int | None = None,
+    ) -> None:
+        if source.dim() != 2:
+            raise _refuse.shapes("transformer", "source (b m)", source=source)
+        self.model, self.source, self.source_mask, self.capacity = model, source, source_mask, capacity
+
+    def start(
+        self, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"]
+    ) -> tuple[Float[Tensor, "b V"], Cache]:
+        """Logits after each prompt, of which the first ``lengths`` words count, and the cache that goes on from there."""
+        if len(prompts) != len(self.source):
+            expected = "prompts (b n), one for each source (b m)"
+            raise _refuse.shapes("transformer", expected, prompts=prompts, source=self.source)
+        memory = self.model.encode(self.source, self.source_mask)
+        cache = self.model.start(memory, self.source_mask, self.capacity)
+        return self.model.decode_step(prompts, cache, lengths), cache
+
+    def step(self, state: Cache, tokens: Integer[Tensor, " r"]) -> tuple[Float[Tensor, "r V"], Cache]:
+        """Logits after one more word in every row."""
+        return self.model.decode_word(tokens, state), state
 
 
 def _rows_of(cache: Cache, ids: Tensor, axes: int) -> None:

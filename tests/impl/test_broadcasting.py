@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 import torch
 
-from impl._broadcasting import broadcast_shapes
+from impl._refuse import broadcast_shapes
 
 SHAPES = [(), (1,), (3,), (1, 3), (2, 1), (2, 3), (0,), (2, 0), (5, 1, 3)]
 

@@ -1,12 +1,16 @@
-"""Our own implementations. They take the declared inputs as they are; keywords choose a convention or a backend."""
+"""Our own implementations. They take the declared inputs as they are, the weights of a layer one by one; keywords choose a
+convention or a backend.
+"""
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +20,26 @@ Adapted = Callable[..., Any]
 def implementation(formula_id: str, **keywords: str) -> Adapted:
     """``impl.<subject>.<name>``: the function that bears the formula's ID."""
     module, name = formula_id.split(".")
-    function: Adapted = getattr(import_module(f"impl.{module}"), name)
+    function = flatten(getattr(import_module(f"impl.{module}"), name))
     return partial(function, **keywords) if keywords else function
+
+
+def flatten(function: Adapted) -> Adapted:
+    """The function with the fields of its named tuples as arguments of their own, in the order of the statement."""
+    kinds = [parameter.annotation for parameter in inspect.signature(function).parameters.values()]
+    if not any(hasattr(kind, "_make") for kind in kinds):
+        return function
+
+    def call(*given: Any, **keywords: Any) -> Any:
+        left, packed = iter(given), list[Any]()
+        for kind in kinds:
+            if hasattr(kind, "_make"):
+                packed.append(kind._make(islice(left, len(kind._fields))))
+            else:
+                packed += islice(left, 1)
+        return function(*packed, *left, **keywords)
+
+    return call
 
 
 def implemented(formula_id: str) -> bool:

@@ -12,9 +12,7 @@ from torch import Generator, Tensor
 
 from impl import masking
 from impl._labels import IGNORED
-from impl.masking._hiding import PARTS, hide, word_and_part
-from impl.masking.whole import begins
-from impl.masking.words import Selection
+from impl.masking.words import PARTS, Selection, begins, hide, word_and_part
 
 __all__ = ["Corruption", "whole_words"]
 

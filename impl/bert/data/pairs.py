@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor
 
-from impl.bert import packing
 from impl.bert.data.corpus import Chunk
+from impl.bert.pieces import pack
 
 __all__ = ["NEXT", "OTHER", "Pair", "PairLaw", "packed", "plan"]
 
@@ -160,9 +160,7 @@ def packed(
     special tokens are. What is too long loses the last ids of the longer of both, one after the other; of two that are as
     long, b does.
     """
-    ids, segments = packing.pack(
-        a.tolist(), b.tolist() if len(b) else None, cls=cls, sep=sep, longest=max_length
-    )
+    ids, segments = pack(a.tolist(), b.tolist() if len(b) else None, cls=cls, sep=sep, longest=max_length)
     special = torch.zeros(len(ids), dtype=torch.bool)
     special[[0, segments.count(0) - 1, -1]] = True
     return torch.tensor(ids), torch.tensor(segments), special

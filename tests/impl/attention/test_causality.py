@@ -1,4 +1,4 @@
-"""impl.attention.causality: the causal mask and causal attention."""
+"""impl.attention: the causal mask and causal attention."""
 
 import pytest
 import torch

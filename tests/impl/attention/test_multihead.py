@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from impl.attention import MultiHeadAttention, causal_mask, key_padding_mask, multi_head
-from impl.attention.layouts import from_per_head, to_per_head
+from impl.attention.layouts import from_bert, from_per_head, to_bert, to_per_head
 
 n, m, d_model, d_k, d_v, d_y, h = 5, 11, 7, 3, 2, 13, 2
 
@@ -60,9 +60,17 @@ def test_keys_and_values_may_have_a_width_of_their_own(made, normal):
         module(normal(n, d_model))
 
 
-def test_a_width_that_is_d_model_is_packed_as_usual(made):
-    """There is one layout for it."""
-    assert made(d_y=d_model).state_dict().keys() == made().state_dict().keys()
+@BIAS
+def test_packed_parameters_may_be_loaded_where_y_has_a_layer_of_its_own(bias, made, normal):
+    """And the other way round they are joined by way of another library's."""
+    packed, apart = made(bias=bias), MultiHeadAttention(d_model, h, d_k=d_k, d_v=d_v, d_y=d_model, bias=bias)
+    before = {name: x.clone() for name, x in packed.state_dict().items()}
+    apart.load_state_dict(before)
+    assert before.keys() == packed.state_dict().keys(), "what was loaded from is as it was"
+    x, y = normal(n, d_model), normal(m, d_model)
+    torch.testing.assert_close(apart(x, y), packed(x, y))
+    joined = from_bert(to_bert(apart.state_dict()))
+    assert all(torch.equal(joined[name], x) for name, x in packed.state_dict().items())
 
 
 @BIAS
@@ -99,17 +107,17 @@ def test_padding_reaches_neither_real_tokens_nor_gradients(bad, backend, grad, m
 
 
 @BIAS
-@pytest.mark.parametrize("width", [d_model, d_y], ids=["packed", "apart"])
+@pytest.mark.parametrize("width", [None, d_model, d_y], ids=["packed", "apart", "of another width"])
 def test_a_call_is_projecting_and_attending(bias, width, made, normal):
     """Bit for bit; queries by themselves, and keys and values, are those of the whole, up to another order of summation."""
-    module, x, y = made(bias=bias, d_y=width), normal(2, n, d_model), normal(2, m, width)
+    module, x, y = made(bias=bias, d_y=width), normal(2, n, d_model), normal(2, m, width or d_model)
     q, k, v = module.project(x, y)
     assert q.shape == (2, h, n, d_k)
     assert (k.shape, v.shape) == ((2, h, m, d_k), (2, h, m, d_v))
     mask = torch.arange(m) < 7
     assert torch.equal(module.attend(q, k, v, mask[None]), module(x, y, mask[None]))
     torch.testing.assert_close((module.queries(x), *module.keys_and_values(y)), (q, k, v))
-    if width == d_model:
+    if width != d_y:
         torch.testing.assert_close(module.project(x), (module.queries(x), *module.keys_and_values(x)))
 
 

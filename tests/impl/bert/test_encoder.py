@@ -1,7 +1,6 @@
 """The encoder beside transformers' with the same parameters, and what its masks and positions do."""
 
 from copy import deepcopy
-from dataclasses import replace
 
 import pytest
 import torch
@@ -83,28 +82,6 @@ def test_the_gradients_are_those_of_the_padded_run(member, encoder, ids, mask, n
     for packed, padded in zip(gradients(True), gradients(False), strict=True):
         # Two orders of summation over some thousand terms: within 1e-16 · √1000 of the largest entry, a hundredfold kept free.
         torch.testing.assert_close(packed, padded, rtol=0, atol=float(padded.abs().max()) * 3e-13)
-
-
-def test_in_training_less_is_kept_and_the_gradients_are_the_same(member, randomized, ids, mask):
-    """Without dropout; of what a layer keeps for the backward pass, its hidden units are there once, not twice."""
-    config = replace(member, dropout=0.0, attention_dropout=0.0)
-    ours, words = randomized(BertEncoder(config)).double(), ids(member)
-
-    def run(training):
-        ours.train(training).zero_grad()
-        kept = []
-        with torch.autograd.graph.saved_tensors_hooks(
-            lambda x: kept.append(tuple(x.shape)) or x, lambda x: x
-        ):
-            loss = ours(words, mask=mask).last.square().sum()
-        loss.backward()
-        hidden = kept.count((int(mask.sum()), config.d_ff))
-        return hidden, loss.detach(), [p.grad for p in ours.parameters() if p.grad is not None]
-
-    (less, *trained), (more, *evaluated) = run(True), run(False)
-    assert (less, more) == (config.layers, 2 * config.layers)
-    assert torch.equal(trained[0], evaluated[0])
-    assert all(torch.equal(one, other) for one, other in zip(trained[1], evaluated[1], strict=True))
 
 
 @pytest.mark.parametrize("unpadded", [True, False])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from impl.bert import BertEncoder, Encoding, embed
-from impl.bert.inference import _groups
+from impl.bert.model import _groups
 
 LENGTHS = [7, 2, 13, 7, 3, 17, 2, 11]
 

@@ -94,14 +94,12 @@ def test_a_reordered_cache_is_that_of_the_reordered_rows(rows, case, allowed):
     assert torch.equal(cache.lengths, other.lengths)
 
 
-@pytest.mark.parametrize("prepared", [True, False])
-def test_no_rows_can_be_left(prepared, case):
+def test_no_rows_can_be_left(case):
     """When every row is given up the next step says nothing, and is no error."""
     it, source, target, _ = case()
     none = torch.empty(0, dtype=torch.int64)
     with torch.no_grad():
         cache = started(it, source)
-        cache.prepared = cache.prepared if prepared else None
         it.decode_word(target[:, 0], cache)
         for _ in range(2):
             cache = cache.reorder(none)

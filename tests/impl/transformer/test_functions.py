@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from impl.transformer import decoder, decoder_layer, encoder, encoder_layer, model, output
+from impl.transformer.functions import DecoderLayerWeights, EncoderLayerWeights
 from spec.language.evaluation.evaluate import bound
 from spec.language.registry import find
 
@@ -43,53 +44,56 @@ def drawn(normal):
 @pytest.mark.parametrize("which", ["post", "pre"])
 def test_layers_are_those_stated_under_either_convention(which, drawn, stated, within):
     """Within the statement's bound, masked, wherever the normalization stands."""
-    inputs = [*drawn((N, D), *in_encoder()), EPS, torch.ones(N, N, dtype=torch.bool).tril()]
-    said = stated("transformer.encoder_layer", inputs, None, {"norm": which})
-    assert within([encoder_layer(*inputs, norm=which)], said)
-    inputs = [*drawn((M, D), (N, D), *in_decoder()), EPS, torch.ones(M, N, dtype=torch.bool).tril()]
-    said = stated("transformer.decoder_layer", inputs, None, {"norm": which})
-    assert within([decoder_layer(*inputs, norm=which)], said)
+    (x, *W), mask = drawn((N, D), *in_encoder()), torch.ones(N, N, dtype=torch.bool).tril()
+    said = stated("transformer.encoder_layer", [x, *W, EPS, mask], None, {"norm": which})
+    assert within([encoder_layer(x, EncoderLayerWeights(*W), EPS, mask, norm=which)], said)
+    (y, x, *W), mask = drawn((M, D), (N, D), *in_decoder()), torch.ones(M, N, dtype=torch.bool).tril()
+    said = stated("transformer.decoder_layer", [y, x, *W, EPS, mask], None, {"norm": which})
+    assert within([decoder_layer(y, x, DecoderLayerWeights(*W), EPS, mask, norm=which)], said)
 
 
 def test_the_model_is_the_one_stated(drawn):
     """Within the statement's bound, a token of the source hidden; weights are small, so that the bound stays so."""
     s, t = torch.tensor([1, 12, 0, 5]), torch.tensor([2, 2, 9])
     mask = torch.tensor([True, True, False, True])
-    weights = [W / 4 for W in drawn((WORDS, D), *in_encoder(1), *in_decoder(1))]
-    inputs = [s, t, *weights, 1.0, mask]
+    E, *weights = [W / 4 for W in drawn((WORDS, D), *in_encoder(1), *in_decoder(1))]
+    inputs = [s, t, E, *weights, 1.0, mask]
     arrays = [x.numpy() if isinstance(x, torch.Tensor) else x for x in inputs]
     ((value, limit),) = bound(find("transformer.model"), arrays, None, "float64")
     assert (limit < value / 1000).all()
-    assert (abs(model(*inputs).numpy() - value) <= limit).all()
+    own, others = EncoderLayerWeights(*weights[:12]), DecoderLayerWeights(*weights[12:])
+    assert (abs(model(s, t, E, own, others, 1.0, mask).numpy() - value) <= limit).all()
 
 
 def test_a_stack_is_its_layers_one_after_another(drawn):
     """Each with weights of its own, the decoder's all asking the same source."""
     x, y = drawn((N, D), (M, D))
-    first, second = drawn(*in_encoder(L)), drawn(*in_decoder(L))
+    first, second = EncoderLayerWeights(*drawn(*in_encoder(L))), DecoderLayerWeights(*drawn(*in_decoder(L)))
     by_hand, of_target = x, y
     for layer in range(L):
-        by_hand = encoder_layer(by_hand, *(W[layer] for W in first), EPS)
-        of_target = decoder_layer(of_target, x, *(W[layer] for W in second), EPS)
-    assert torch.equal(encoder(x, *first, EPS), by_hand)
-    assert torch.equal(decoder(y, x, *second, EPS), of_target)
+        by_hand = encoder_layer(by_hand, EncoderLayerWeights(*(W[layer] for W in first)), EPS)
+        one = DecoderLayerWeights(*(W[layer] for W in second))
+        of_target = decoder_layer(of_target, x, one, EPS)
+    assert torch.equal(encoder(x, first, EPS), by_hand)
+    assert torch.equal(decoder(y, x, second, EPS), of_target)
 
 
 def test_leading_dimensions_are_batches(drawn):
     """A batch of sequences with masks of their own gives what each gives by itself."""
-    x, *W = drawn((2, N, D), *in_encoder())
+    x, *parts = drawn((2, N, D), *in_encoder())
+    W = EncoderLayerWeights(*parts)
     mask = torch.tensor([[True] * N, [True] * (N - 1) + [False]])[:, None, :]
-    y = encoder_layer(x, *W, EPS, mask)
+    y = encoder_layer(x, W, EPS, mask)
     for member in range(2):
-        torch.testing.assert_close(y[member], encoder_layer(x[member], *W, EPS, mask[member]))
+        torch.testing.assert_close(y[member], encoder_layer(x[member], W, EPS, mask[member]))
 
 
 def test_what_does_not_fit_is_refused_in_one_line(drawn, unchecked):
     """Stacks of different heights, and conventions that do not exist."""
     x, *W = drawn((N, D), *in_encoder(L))
     with pytest.raises(ValueError, match=r"transformer\.encoder: expected parameters of as many layers each"):
-        encoder(x, *W[:-1], W[-1][:1], EPS)
+        encoder(x, EncoderLayerWeights(*W[:-1], W[-1][:1]), EPS)
     with pytest.raises(ValueError, match=r"norm is 'post' or 'pre'; got 'both'"):
-        encoder_layer(x, *(part[0] for part in W), EPS, norm="both")
+        encoder_layer(x, EncoderLayerWeights(*(part[0] for part in W)), EPS, norm="both")
     with pytest.raises(ValueError, match=r"expected x \(... m d_model\), W_vocab \(d_model V\)"):
         output(*drawn((M, D), (WORDS, D)))

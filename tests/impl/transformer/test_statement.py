@@ -4,8 +4,6 @@ A bound on all possible roundings of two layers is far above the error of any. W
 precise: 32 standard deviations of the error of careful arithmetic (``attnspec check --accuracy 32``).
 """
 
-import inspect
-
 import pytest
 import torch
 
@@ -38,17 +36,21 @@ def case(randomized):
 
     def inputs(dtype):
         it.to(dtype)
-        weights = to_model(it.state_dict(), h)
-        names = list(inspect.signature(impl.transformer.model).parameters)
-        given = {"s": source, "t": target, "eps": config.eps, "mask": MASK, **weights}
-        return [given[name] for name in names if name in given]
+        return {
+            "s": source,
+            "t": target,
+            **to_model(it.state_dict(), h),
+            "eps": config.eps,
+            "mask": MASK,
+        }
 
     return it, source, target, inputs
 
 
 def of_statement(inputs, dtype):
     """The statement's probabilities, and how far careful arithmetic may be from them."""
-    arrays = [x.numpy() if isinstance(x, torch.Tensor) else x for x in inputs]
+    flat = [x for each in inputs.values() for x in (each if isinstance(each, tuple) else (each,))]
+    arrays = [x.numpy() if isinstance(x, torch.Tensor) else x for x in flat]
     ((p, sigma),) = spec.expected_error("transformer.model", arrays, dtype=str(dtype).removeprefix("torch."))
     limit = 32 * torch.tensor(sigma)
     assert (limit < 1e-3).all()  # whatever exchanged words or places would change
@@ -71,7 +73,7 @@ def test_the_module_says_what_the_statement_says(dtype, case):
     )
     for logits in (alone, batch[0]):
         assert ((logits.softmax(-1).double() - p).abs() <= limit).all()
-    function = impl.transformer.model(*inputs(dtype))
+    function = impl.transformer.model(**inputs(dtype))
     assert ((function.double() - p).abs() <= limit).all()
 
 

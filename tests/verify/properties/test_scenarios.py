@@ -9,7 +9,7 @@ import impl.attention
 import impl.masking
 import impl.positional
 import impl.scores
-from impl.attention._blanking import blank
+from impl.attention.masks import blank
 from spec.language.registry import find
 from tests.verify.wrong_products import (
     Buffer,
