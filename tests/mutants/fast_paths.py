@@ -6,16 +6,17 @@ steps, later layers.
 import torch
 import torch.nn.functional as F
 
-from impl.transformer import encoder, encoder_layer
 from tests.mutants import right, wrong
 from tests.mutants.attention import blanked
 from tests.mutants.gru import stepped
 from tests.mutants.precision import attention, imprecise, rounded, rounded_back
 from tests.mutants.recurrent import run
+from verify.targets.ours import implementation
 
 ATTENTION, MULTI_HEAD = "attention.scaled_dot_product", "attention.multi_head"
 LAYER_NORM, GRU = "normalization.layer_norm", "recurrent.gru"
 LAYER, ENCODER = "transformer.encoder_layer", "transformer.encoder"
+encoder, encoder_layer = (implementation(each) for each in (ENCODER, LAYER))
 WIDE = 64
 """From how many terms on a variant takes its path."""
 
