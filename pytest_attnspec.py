@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MARK = "attnspec"
 KIND = "attnspec_kind"
-PROFILES = ("smoke", "default", "soak")
+PROFILES = ("smoke", "full", "soak")
 KINDS = ("value", "gradient", "theorem", "robustness", "accuracy")
 OF_LAWS, OF_PROCEDURES = ("law", "robustness"), ("value", "theorem", "robustness")
 LINES = 24
@@ -138,8 +138,6 @@ def _checked(mark: pytest.Mark, item: pytest.Function) -> Report:
         raise Unusable(
             f"known maps names of checks to reasons, such as {{'theorem scale': '…'}}; got {known!r}"
         )
-    if mark.kwargs.get("profile", "default") not in PROFILES:
-        raise Unusable(f"profile is one of {', '.join(PROFILES)}; got {mark.kwargs['profile']!r}")
     names = inspect.signature(item.obj).parameters
     call = item.obj(**{name: value for name, value in item.funcargs.items() if name in names})
     if not callable(call):
@@ -147,8 +145,8 @@ def _checked(mark: pytest.Mark, item: pytest.Function) -> Report:
             f"{item.originalname} returned {type(call).__name__}: a function marked {MARK} returns the callable to check"
         )
     options = {name: value for name, value in mark.kwargs.items() if name != "known"}
-    options = resolved({"name": item.originalname, **options}, {"profile": profile})
     try:
+        options = resolved({"name": item.originalname, **options}, {"profile": profile})
         sound(stated)
         return check(call, stated, **options)
     except Refused as error:

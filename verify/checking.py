@@ -45,6 +45,7 @@ def check(
     few_shapes: bool | None = None,
     ranges: Mapping[str, float] | None = None,
     accuracy: float | None = None,
+    grades: bool = True,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
     causes: bool | Callable[[CheckResult], bool] = True,
@@ -76,6 +77,7 @@ def check(
             ``offset(x)``, |mean| / std of the rows of ``x``. Examples are drawn within, and the verdict says so.
         accuracy: beyond how many sigma of careful arithmetic an error is a failure; without it such a report is
             ``imprecise`` at most.
+        grades: whether accuracy is graded, at the sizes of real models, which takes about half of the time.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
         time_limit: seconds for the whole; checks that did not finish say so.
         causes: whether what explains a falsification is looked for, which takes a few seconds; or of which failed checks it is,
@@ -99,6 +101,7 @@ def check(
         device=device,
         rules=Rules(sizes, fixed, few_shapes, ranges),
         accuracy=accuracy,
+        grades=grades,
         compile=compile,
         time_limit=time_limit,
         causes=causes,

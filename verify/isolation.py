@@ -36,7 +36,7 @@ def isolated_answer(
     Raises:
         Unusable: the callable, or what is asked, cannot be handed to another process; or what the check itself finds unusable.
     """
-    called = request.name or getattr(fn, "__qualname__", type(fn).__name__)
+    called = request.name or str(getattr(fn, "__qualname__", type(fn).__name__))
     asked = {**request.settings, "time_limit": request.time_limit}
     try:
         work = pickle.dumps((answer, fn, replace(request, progress=None), _named(request.stated)))

@@ -36,6 +36,7 @@ SETTINGS = (
     "few_shapes",
     "ranges",
     "accuracy",
+    "grades",
     "compile",
 )
 """The arguments of a check that a report keeps, beside the conventions, so that it can be made again."""
@@ -67,6 +68,7 @@ class Request:
         device: where the tensors are.
         rules: what the callable supports.
         accuracy: beyond how many sigma of careful arithmetic an error is a failure.
+        grades: whether accuracy is graded.
         compile: whether ``torch.compile`` of the callable is held to the statement, too.
         time_limit: seconds for the whole.
         causes: whether what explains a falsification is looked for, or of which failed checks it is.
@@ -85,6 +87,7 @@ class Request:
     device: str = "cpu"
     rules: Rules = field(default_factory=Rules)
     accuracy: float | None = None
+    grades: bool = True
     compile: bool = False
     time_limit: float | None = None
     causes: bool | Callable[[CheckResult], bool] = True
@@ -116,7 +119,7 @@ class Request:
         options["dtypes"] = None if dtypes is None else tuple(types(dtypes))
         if isinstance(formula_id, Procedure) or formula_id in procedure_ids():
             stated = formula_id if isinstance(formula_id, Procedure) else procedures()[str(formula_id)]
-            _refuse_rules(stated, rules)
+            refuse_rules(stated, rules._asdict())
             edges, chosen = split(named or {})
             return cls(stated, chosen, edges, seeking, rules=rules, **options)
         formula = found_formula(formula_id)
@@ -131,7 +134,7 @@ class Request:
     @property
     def graded(self) -> list[str]:
         """The types that are graded."""
-        return to_grade(self.dtypes)
+        return to_grade(self.dtypes) if self.grades else []
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -153,15 +156,15 @@ class Request:
         return self.causes(check) if callable(self.causes) else self.causes
 
 
-def _refuse_rules(procedure: Procedure, rules: Rules) -> None:
+def refuse_rules(procedure: Procedure, rules: Mapping[str, Any]) -> None:
     """Refuse what only formulas have.
 
     Raises:
         Unusable: something such was asked for; one line.
     """
     for name, said in NONE.items():
-        if given := getattr(rules, name):
+        if given := rules.get(name):
             raise Unusable(f"{procedure.id} is a procedure and has {said}; got {given!r}")
 
 
-__all__ = ["Conventions", "Progress", "Request", "Rules"]
+__all__ = ["SETTINGS", "Conventions", "Progress", "Request", "Rules", "refuse_rules"]

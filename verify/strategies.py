@@ -43,9 +43,9 @@ def recipes(space: Space, together: int = 1) -> SearchStrategy[list[Recipe]]:
     ordinary = st.tuples(st.just(0), st.just(0), masks, numbers, seeds)  # at which most can be said
     unusual = st.tuples(leads, data, masks, numbers, seeds)
 
-    def made(drawn: tuple[int, int, list[tuple[int, ...]]]) -> list[Recipe]:
+    def made(drawn: tuple[int, int, list[tuple[int, int, int, int, int]]]) -> list[Recipe]:
         kind, variant, traits = drawn
-        return [Recipe(kind, *each, variant) for each in traits]
+        return [Recipe(kind, a, b, c, d, e, variant) for a, b, c, d, e in traits]
 
     some = [st.lists(each, min_size=together, max_size=together) for each in (ordinary, unusual)]
     return st.tuples(kinds, seeds, st.one_of(some)).map(made)

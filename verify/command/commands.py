@@ -125,7 +125,7 @@ def _builtin(given: argparse.Namespace) -> tuple[list[Task], list[str]]:
         for t in targets
         if not t.present
     ] + [f"stated: {formula_id} (nothing that implements it is listed)" for formula_id in stated]
-    options = checked_options(given)
+    options = checked_options(given, "smoke")
     return [Task("target", t.label, t.formula_id, options) for t in targets if t.present], absent
 
 
@@ -222,7 +222,7 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.subject.loading import Unloadable, callable_at
 
     try:
-        call = callable_at(given.where, given.adapter)
+        call = callable_at(given.where)
     except Unloadable as error:
         raise Unusable(str(error)) from None
     with _saying(err) as tell:

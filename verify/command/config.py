@@ -216,6 +216,8 @@ def _positive(at: Place, key: str, value: Any) -> float:
 
 
 def _profile(at: Place, key: str, value: Any) -> str:
+    if value == "default":
+        at.refuse(key, "this profile is called full now", value)
     if not isinstance(value, str) or value not in PROFILES:
         at.refuse(key, f"expected one of {', '.join(PROFILES)}", value)
     return str(value)

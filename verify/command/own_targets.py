@@ -68,10 +68,10 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
     """
     from spec.language.formula import Formula
     from spec.language.registry import statement
-    from verify.decoding.checking import has_none
     from verify.edges import OTHERS, split
     from verify.inputs.ranges import Ranges
     from verify.inputs.size_rules import Supported
+    from verify.request import refuse_rules
 
     formula, given = statement(formula_id), options.get("conventions")
     named = {k: v for k, v in given.items() if k != OTHERS} if isinstance(given, Mapping) else {}
@@ -87,7 +87,7 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
     chosen = read_from("conventions", lambda: formula.choose(split(named)[1]))
     if not isinstance(formula, Formula):
         for key, name in (("sizes", "sizes"), ("set", "fixed"), ("ranges", "ranges")):
-            read_from(key, partial(has_none, formula, {name: options.get(name)}))
+            read_from(key, partial(refuse_rules, formula, {name: options.get(name)}))
     else:
         read_from("sizes", partial(Supported.of, formula, options.get("sizes")))
         read_from("set", partial(Supported.of, formula, None, options.get("fixed")))

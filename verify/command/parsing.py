@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
-from verify.command.profiles import PROFILES
+from verify.command.profiles import PROFILES, named_profile
 from verify.faults import Unusable
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
@@ -33,8 +33,11 @@ Numbers that are not finite are the strings "inf", "-inf" and "nan".
 REMOVED = {
     "--svg": "paste what is printed, or write a page with --html F",
     "--annotations": "write --junit F, which runners show beside the lines of a change",
+    "--no-cache": "nothing is kept between runs any more but failing examples; ATTNSPEC_CACHE= keeps none of these",
+    "--adapter": "name a function without parameters that returns verify.adapt.module(…)",
+    "check --jobs": "a check is made in one process",
 }
-"""Options that went, each with what to use instead."""
+"""Options that went, of all commands or of one, each with what to use instead."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -49,26 +52,17 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the command line; an option that there was once is refused with what to use instead."""
-        for word in sys.argv[1:] if args is None else args:
+        words = sys.argv[1:] if args is None else list(args)
+        for word in words:
             option = word.partition("=")[0]
-            if option in REMOVED:
-                raise Unusable(f"{option} is gone: {REMOVED[option]}")
+            said = REMOVED.get(option) or REMOVED.get(f"{words[0]} {option}")
+            if said and option.startswith("--"):
+                raise Unusable(f"{option} is gone: {said}")
         return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Refuse, in one line."""
         raise Unusable(f"{message} (see {self.prog} --help)")
-
-
-class Gone(argparse.Action):
-    """An option that there was: it says what to do without it (``const``)."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options, help=argparse.SUPPRESS)
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        """Refuse it."""
-        parser.error(f"{self.option_strings[0]} is gone: {self.const}; leave it out")
 
 
 class Version(argparse.Action):
@@ -148,8 +142,9 @@ def parser() -> Parser:
     def options(to: argparse.ArgumentParser) -> None:
         to.add_argument(
             "--profile",
-            choices=PROFILES,
-            help="how much is asked: smoke (two seconds), default, soak (overnight)",
+            type=named_profile,
+            metavar="{" + ",".join(PROFILES) + "}",
+            help="how much is asked: smoke (a second; verify's default), full (check's), soak (overnight)",
         )
         to.add_argument(
             "--max-examples",
@@ -185,7 +180,6 @@ def parser() -> Parser:
         to.add_argument(
             "--verbose", action="store_true", help="list every check, every counterexample, what was not run"
         )
-        to.add_argument("--no-cache", nargs=0, action=Gone, const="nothing is kept between runs any more")
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
         to.add_argument("--json", type=_written, metavar="F", help="write everything found as JSON")
         to.add_argument("--html", type=_written, metavar="F", help="write it as one self-contained page")
@@ -299,12 +293,6 @@ def parser() -> Parser:
         help="draw examples in a few shapes only, where each new one is compiled",
     )
     two.add_argument(
-        "--adapter",
-        type=Path,
-        metavar="F.toml",
-        help=argparse.SUPPRESS,  # refused, with what to write in its place
-    )
-    two.add_argument(
         "--range",
         nargs="+",
         action="extend",
@@ -312,7 +300,6 @@ def parser() -> Parser:
         metavar="k=limit",
         help="how large entries are at most, of an input or a line: q=1e3, s=9e3, 'offset(x)=10' (|mean| / std of rows)",
     )
-    two.add_argument("--jobs", action=Gone, const="a check is made in one process")
     two.add_argument(
         "--counterexample",
         type=_written,

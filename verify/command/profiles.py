@@ -7,22 +7,39 @@ from collections.abc import Mapping
 from typing import Any
 
 PROFILES: dict[str, dict[str, Any]] = {
-    "smoke": {"max_examples": 8, "time_limit": 1.5},
-    "default": {"max_examples": 100},
+    "smoke": {"max_examples": 8, "grades": False},
+    "full": {"max_examples": 100},
     "soak": {"max_examples": 2000},
 }
-"""Options of :func:`verify.check` by profile: before each commit, as usual, and overnight."""
+"""Options of :func:`verify.check` by profile: while one works, as evidence, and overnight."""
+USUAL = "full"
+"""The profile of a check where none is named."""
 
 
 def resolved(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a check: those of a layer take the place of those before it, each after the profile that it names."""
-    found = dict(PROFILES["default"])
+    found = dict(PROFILES[USUAL])
     for layer in layers:
         if layer.get("profile") is not None:
-            found = {key: value for key, value in found.items() if key != "time_limit"}
-            found |= PROFILES[layer["profile"]]
+            found = {key: value for key, value in found.items() if key not in ("time_limit", "grades")}
+            found |= PROFILES[named_profile(layer["profile"])]
         found |= {key: value for key, value in layer.items() if value is not None and key != "profile"}
     return found
+
+
+def named_profile(name: Any) -> str:
+    """The name of a profile.
+
+    Raises:
+        Unusable: there is none of that name; one line.
+    """
+    from verify.faults import Unusable
+
+    if name == "default":
+        raise Unusable("the profile default is called full now")
+    if name not in PROFILES:
+        raise Unusable(f"profile is one of {', '.join(PROFILES)}; got {name!r}")
+    return str(name)
 
 
 def said_options(given: argparse.Namespace) -> dict[str, Any]:
@@ -46,13 +63,13 @@ def said_options(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def checked_options(given: argparse.Namespace) -> dict[str, Any]:
-    """The options of a check, with those that nothing is said of as its profile has them.
+def checked_options(given: argparse.Namespace, profile: str = USUAL) -> dict[str, Any]:
+    """The options of a check, with those that nothing is said of as its profile has them, or this one where none is named.
 
     Raises:
         Unusable: a device that cannot be used.
     """
-    return settled(given, resolved(said_options(given)))
+    return settled(given, resolved({"profile": profile}, said_options(given)))
 
 
 def settled(given: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any]:
@@ -61,4 +78,4 @@ def settled(given: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any
     return options
 
 
-__all__ = ["PROFILES", "checked_options", "resolved", "said_options", "settled"]
+__all__ = ["PROFILES", "checked_options", "named_profile", "resolved", "said_options", "settled"]

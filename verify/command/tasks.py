@@ -42,7 +42,6 @@ class Task:
     options: dict[str, Any] = field(default_factory=dict)
     address: str = ""
     folders: tuple[str, ...] = ()
-    adapter: Any = None
 
 
 @dataclass
@@ -132,7 +131,7 @@ def _own(task: Task) -> Callable[..., Any]:
 
     sys.path[:0] = [folder for folder in task.folders if folder not in sys.path]
     sound(statement(task.formula_id))
-    return callable_at(task.address, task.adapter)
+    return callable_at(task.address)
 
 
 def run(

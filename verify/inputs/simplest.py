@@ -227,8 +227,9 @@ def _unbatched(draw: st.DrawFn, example: Example, declared: Mapping[str, Tensor]
 
     def part(name: str, value: Any) -> Any:
         tensor = declared.get(name)
-        leading = isinstance(value, np.ndarray) and tensor is not None
-        return value[place] if leading and tensor.role in ("data", "mask") else value
+        if tensor is None or tensor.role not in ("data", "mask") or not isinstance(value, np.ndarray):
+            return value
+        return value[place]
 
     inputs = {name: part(name, value) for name, value in example.inputs.items()}
     cotangents = {name: value[place] for name, value in example.cotangents.items()}

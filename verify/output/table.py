@@ -5,7 +5,7 @@ Everything reads :class:`verify.report.Report`; nothing here decides anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verify.telling import also_lines, falsified_lines, first, report_lines
@@ -45,6 +45,8 @@ COLOURS = {
     "known": "yellow",
     "": "dim",
 }
+WORST = ("falsified", "inconclusive", "imprecise", "known")
+"""Verdicts, the one that says most about several targets first."""
 DIM = ("property:", "note:", "not run:", "conforms:")
 """How lines begin that are not the main thing."""
 SHORT = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16"}
@@ -197,6 +199,30 @@ def _filled(parts: Iterable[Text], width: int) -> list[Text]:
     return lines
 
 
+def formula_lines(reports: Sequence[Report], judgement: Judgement) -> Iterator[Text]:
+    """A line for each formula: how many of its targets conform, and which do not, with what is known of them."""
+    from rich.text import Text
+
+    known = [c for _, c, _ in judgement.expected]
+    groups: dict[str, list[Report]] = {}
+    for report in reports:
+        groups.setdefault(report.formula_id, []).append(report)
+    widest = max(map(len, groups), default=0)
+    for formula_id, mine in groups.items():
+        ends = {id(report): overall(report, known) for report in mine}
+        fine = sum(end == "conforms" for end in ends.values())
+        sign = next((end for end in (*WORST, "conforms") if end in ends.values()), "conforms")
+        line = Text.assemble(
+            (SIGNS[sign], COLOURS[sign]), f" {formula_id:{widest}}  {fine} of {len(mine)} conform"
+        )
+        others = [report for report in mine if ends[id(report)] != "conforms"]
+        for report in others:
+            end = ends[id(report)]
+            word = "known deviation" if end == "known" else end
+            line.append(f"; {report.target}: {word}", style=COLOURS[end])
+        yield line
+
+
 def print_end(
     console: Console,
     reports: Sequence[Report],
@@ -206,12 +232,17 @@ def print_end(
     verbose: bool = False,
     listed: str = "verify/known.toml",
 ) -> None:
-    """Everything after the bar: the table, known deviations with reasons (``listed`` in a file), news, absent peers."""
+    """Everything after the bar: a line for each formula, known deviations with reasons (``listed`` in a file), news, absent
+    peers; ``verbose``: with a row for each target, properties, notes and what was not run.
+    """
     from rich.text import Text
 
-    if reports:
+    if reports and verbose:
         print_table(console, table(reports, judgement))
         console.print(Text(f"\n{LEGEND}", style="dim"))
+    else:
+        for line in formula_lines(reports, judgement):
+            console.print(line, soft_wrap=True)
     if judgement.expected:
         console.print(f"\n[bold]Known deviations[/bold], all as listed in {listed}:")
         told: dict[str, dict[str, None]] = {}
@@ -239,6 +270,16 @@ def print_end(
             )
             for line in (*falsified_lines(lead, verbose), *also_lines(checks, lead, verbose)):
                 console.print(Text(f"  {line}"), soft_wrap=True)
+    if verbose:
+        print_details(console, reports)
+    for line in errors:
+        console.print(Text(line, style="bold red"))
+    for line in absent:
+        console.print(Text(line, style="yellow"))
+
+
+def print_details(console: Console, reports: Sequence[Report]) -> None:
+    """What is reported of targets and not judged: properties, notes, theorems that were not run."""
     _gathered(
         console,
         "Properties[/bold], reported and not judged:",
@@ -246,16 +287,7 @@ def print_end(
     )
     _gathered(console, "Notes[/bold]", ((note, report) for report in reports for note in report.notes))
     unrun = [(f"theorem {name} was not run: {why}", r) for r in reports for name, why in r.not_run.items()]
-    if verbose:
-        _gathered(console, "Not run[/bold]", unrun)
-    elif unrun:
-        console.print(
-            Text(f"\n{len(unrun)} theorems were not run for some targets (--verbose says why)", style="dim")
-        )
-    for line in errors:
-        console.print(Text(line, style="bold red"))
-    for line in absent:
-        console.print(Text(line, style="yellow"))
+    _gathered(console, "Not run[/bold]", unrun)
 
 
 def _gathered(console: Console, title: str, said: Iterable[tuple[str, Report]]) -> None:

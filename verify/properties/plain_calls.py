@@ -16,7 +16,7 @@ from verify.properties.setting import Setting
 from verify.properties.single_precision import reported_if_single
 from verify.properties.slopes import JUDGED, announce, with_cotangents
 from verify.properties.values import judge_value
-from verify.report import CONFORMS, INCONCLUSIVE, CheckResult, Counterexample, Reason
+from verify.report import CONFORMS, INCONCLUSIVE, CheckResult, Counterexample, Kind, Reason
 from verify.search.found import Found
 from verify.search.loop import Search
 from verify.search.outcome import Outcome
@@ -197,7 +197,7 @@ class SearchedProperty(ExampleProperty):
 class ValueProperty(SearchedProperty):
     """Values in a type: fewer and others where values were tried before in some type."""
 
-    kind = "value"
+    kind: Kind = "value"
 
     def __init__(self, setting: Setting, dtype: str, kinds: Sequence[str]) -> None:
         super().__init__(setting, dtype)

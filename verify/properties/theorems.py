@@ -31,8 +31,9 @@ from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
 from verify.inputs.ranges import Outside
 from verify.properties.judge import Judge
-from verify.properties.substitutions import VERSION, CallableApplications, Kept, NotRunnable
+from verify.properties.substitutions import VERSION, CallableApplications, Kept
 from verify.search.outcome import Outcome
+from verify.search.property import NotRunnable
 from verify.subject.caller import Caller
 
 

@@ -71,7 +71,7 @@ class Search(Generic[Case]):
                 outcome = next(outcomes)
                 if not outcome.idle:
                     self.found.see(case, outcome)
-                if self.found.over:
+                if outcome.fails:
                     return
         except Unsupported as said:
             self.found.unsupported = str(said)

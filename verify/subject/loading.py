@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,20 +26,16 @@ class Unloadable(Exception):  # noqa: N818 it says what the callable is
     """There is nothing to check; the message is one line."""
 
 
-def callable_at(where: str, adapter: Path | Mapping[str, Any] | None = None) -> Callable[..., Any]:
+def callable_at(where: str) -> Callable[..., Any]:
     """The callable at ``module:attribute``; both may be dotted, and the module may be the path of a file.
 
     A function without parameters is called: it gives the callable. Call this after everything of ours is imported: it puts the
-    current directory first on the path. An ``adapter`` (a table, or a file of TOML, until 0.1) is refused.
+    current directory first on the path.
 
     Raises:
         Unloadable: a name that is not of this form, a module that does not import, an attribute that is missing or
             cannot be called.
     """
-    if adapter is not None:
-        raise Unloadable(
-            f"adapters are written in Python: in the place of {where} name a function that {ADAPTS}"
-        )
     module_name, colon, attribute = where.rpartition(":")
     if not colon or not module_name or not attribute:
         raise Unloadable(
