@@ -17,26 +17,23 @@ from verify.accuracy.grades import LARGE
 from verify.adapt.adapter import Bound
 from verify.adapt.plain import plain
 from verify.edges import split, split_auto
+from verify.explain.conventions import first_that_conforms, fully_said
+from verify.explain.evidence import Evidence
+from verify.explain.explain import explain, explain_beside_conventions
+from verify.explain.explanation import Explanation, Reason
+from verify.explain.range import conforming_range
 from verify.faults import Unusable
 from verify.inputs.kept_examples import KEPT
 from verify.inputs.kinds import to_grade
 from verify.inputs.ranges import Ranges
-from verify.laws.reasons import reasons
 from verify.planning import Work, graded, plan_of
 from verify.properties.judge import Judge
 from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
-from verify.search.at_sizes import ONLY_WHERE
-from verify.search.causes.extremes import INSIDE
 from verify.search.edge_checks import offences, other_draws
-from verify.search.evidence import Evidence
 from verify.search.first_calls import called_at_all, first_value, met, only_the_first
-from verify.search.hints import Explained, beside_conventions
-from verify.search.nearest import first_that_conforms, fully_said
-from verify.search.ranges import conforming_range
 from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.search.unsaid_sizes import where_something_is_said
-from verify.search.whereabouts import by_sizes
 from verify.second import second
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
@@ -176,7 +173,7 @@ def check(
     setting = Setting(
         judge, caller, seed, max_examples, clock, edges=edges, named=kept, small=not until_falsified
     )
-    why = Explained()
+    why = Explanation()
     with listening(), one_thread(), what_exists_kept(), default_device_aside() as caller.default_device:
         first = first_value(setting, report, kinds[0]) if formula.law is None and judge.real else None
         if not caller.hung:
@@ -202,7 +199,7 @@ def check(
                     report.notes.append("the other checks were not begun: a violation was found")
                     break
                 if seeking and report.falsified and not why.tried:
-                    why = reasons(setting, report, kinds)
+                    why = explain(setting, report, kinds)
                     if why.changes:
                         break
             answers = None if other is None else other.answers()
@@ -216,14 +213,14 @@ def check(
             _violated(setting, report)
             sought = any(map(causes, report.falsified)) if callable(causes) else causes
             if sought and not why.said:
-                why = reasons(setting, report, kinds)
+                why = explain(setting, report, kinds)
             confirmed = _confirmed(given, why, asked or {}, clock) if why.changes else why
-            if confirmed.vague and why.changes and not fully_said(judge, why.changes):
-                beside = beside_conventions(Evidence(setting, kinds), report)
+            if confirmed.is_vague and why.changes and not fully_said(judge, why.changes):
+                beside = explain_beside_conventions(Evidence(setting, kinds), report)
                 confirmed = beside if beside.said else confirmed
             report.hint = _with_place(confirmed, report) or (_raised(report) if sought else "")
-            explains = report.hint.startswith("conforms") or by_sizes(report.hint)
-            if sought and report.falsified and not explains:
+            report.reason = confirmed.reason
+            if sought and report.falsified and confirmed.has_range:
                 report.range = conforming_range(setting, report)
             only_the_first(setting, report, first)
     if seeking and why.changes:
@@ -268,7 +265,7 @@ def _plainly(caller: Caller, example: Counterexample, grad: bool) -> str:
 
 
 def _found(
-    given: Mapping[str, Any], why: Explained, named: Mapping[str, str], judge: Judge, began: float
+    given: Mapping[str, Any], why: Explanation, named: Mapping[str, str], judge: Judge, began: float
 ) -> Report:
     """The report under conventions that were found by trying, or named beside such: the first under which nothing is falsified.
 
@@ -292,7 +289,9 @@ def _under(
     return report
 
 
-def _confirmed(given: Mapping[str, Any], why: Explained, named: Mapping[str, str], clock: Clock) -> Explained:
+def _confirmed(
+    given: Mapping[str, Any], why: Explanation, named: Mapping[str, str], clock: Clock
+) -> Explanation:
     """What is said of other conventions, once a whole check under them agrees: that is more than what led to them."""
     failed = ""
     for changes in (why.changes, *why.others):
@@ -302,9 +301,9 @@ def _confirmed(given: Mapping[str, Any], why: Explained, named: Mapping[str, str
         other = check(**{**given, **under, "progress": None, "time_limit": clock.left})
         if not other.falsified:
             said = f"conforms under convention {options_said(changes)}"
-            return why if changes is why.changes else Explained(said, changes)
+            return why if changes is why.changes else Explanation(said, Reason.CONVENTIONS, changes)
         failed = failed or f": {other.falsified[0].name} fails under it"
-    return Explained(f"nearest to convention {options_said(why.changes)}{failed}", vague=True)
+    return Explanation(f"nearest to convention {options_said(why.changes)}{failed}", Reason.NEAREST)
 
 
 def _raised(report: Report) -> str:
@@ -321,19 +320,20 @@ def _raised(report: Report) -> str:
     return ""
 
 
-def _with_place(why: Explained, report: Report) -> str:
+def _with_place(why: Explanation, report: Report) -> str:
     """What explains a falsification; where nothing does, in which line digits are lost, if that is certain."""
     lossy = [check for check in report.checks if check.kind == "accuracy" and check.verdict != CONFORMS]
     places = [str(check.details["place"]) for check in lossy if check.details.get("explained")]
     scenes = [str(check.details["place"]) for check in lossy if check.details.get("explains_large")]
     if scenes and [check.name for check in report.falsified] == [LARGE]:
         return f"{why.said}: {scenes[0]}"
-    said, vague = why.said, why.vague or not why.said
-    if said == INSIDE and any(c.kind == "value" and c.dtype == "float32" for c in report.falsified):
-        said, vague = "", True  # of too few examples, where time was short: it is not right in float32 either
-    if not places or not vague:
-        return said
-    return f"{places[0]}; {said}" if said.startswith(ONLY_WHERE) else places[0]
+    if why.reason is Reason.SINGLE and any(
+        c.kind == "value" and c.dtype == "float32" for c in report.falsified
+    ):
+        why = Explanation()  # of too few examples, where time was short: it is not right in float32 either
+    if not places or not why.is_vague:
+        return why.said
+    return f"{places[0]}; {why.said}" if why.reason in (Reason.SIZES, Reason.ENTRIES) else places[0]
 
 
 def _violated(setting: Setting, report: Report) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from verify.edges import STRICT
+from verify.explain.explanation import Reason
 from verify.telling import alone, counterexample_lines, report_lines
 
 Verdict = Literal["conforms", "imprecise", "falsified", "inconclusive"]
@@ -225,6 +226,7 @@ class Report:
     checks: list[CheckResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     hint: str = ""
+    reason: Reason = Reason.NONE
     found: dict[str, str] = field(default_factory=dict)
     seed: int = 0
     max_examples: int = 100

@@ -16,6 +16,7 @@ from verify.command.cli import CONFORMS, FALSIFIED, NOTHING, UNUSABLE
 from verify.command.files import record, write
 from verify.command.own_formula import shown, sound
 from verify.command.profiles import checked_options, resolved, said_options, settled
+from verify.explain.explanation import Reason
 from verify.faults import Unusable
 from verify.targets import PACKAGES, TARGETS, Target, chosen
 
@@ -317,11 +318,8 @@ def _reproduction(given: argparse.Namespace, report: Report) -> str:
 
 def _shown(given: argparse.Namespace, report: Report, text: str, out: Console) -> None:
     """Say where the script is, or show it where it is short."""
-    from verify.search.whereabouts import unsteady
-
-    shows = (
-        "makes the call that failed, which may be right this time" if unsteady(report.hint) else REPRODUCES
-    )
+    is_unsteady = report.reason is Reason.UNSTEADY
+    shows = "makes the call that failed, which may be right this time" if is_unsteady else REPRODUCES
     if given.script:
         out.print(f"wrote {given.script}, which {shows}", markup=False)
         return

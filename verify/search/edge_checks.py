@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from verify.edges import ARITHMETIC, EDGES, GENERATOR, STRICT, UNREAD
+from verify.explain.precision import digits_inside
 from verify.faults import Fault, Unsupported
 from verify.properties.leaks import leaks, unread
 from verify.properties.offending import played_offence
@@ -25,7 +26,6 @@ from verify.report import (
     Report,
 )
 from verify.search.setting import Setting
-from verify.search.single_precision import digits_inside
 from verify.subject.sandbox import seeded
 
 STATES = 64

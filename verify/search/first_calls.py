@@ -7,6 +7,7 @@ import inspect
 import torch
 
 from verify.edges import ARITHMETIC, SHAPES, STRICT
+from verify.explain.explanation import Reason
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.examples import Example
 from verify.properties.values import judge_value
@@ -70,6 +71,7 @@ def only_the_first(setting: Setting, report: Report, first: tuple[Example, Check
     result.leads = True
     report.checks.insert(0, result)
     report.hint = "only the first call is wrong: those that follow conform"
+    report.reason = Reason.CALLS
 
 
 def called_at_all(setting: Setting, dtype: str) -> None:

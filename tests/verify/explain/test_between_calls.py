@@ -9,7 +9,7 @@ import pytest
 
 from tests.verify.playing import played, users
 from verify import check, script
-from verify.search.between_calls import TITLE
+from verify.explain.calls import TITLE
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 

@@ -1,96 +1,132 @@
-"""What a callable does from call to call, and what it reads: random results, later positions, inputs that change nothing."""
+"""Causes that no altered statement expresses: results of another form, inputs that change nothing, entries that must not be read."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import permutations
+from typing import Any
 
 import numpy as np
+import torch
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import whole
-from spec.language.expr import (
-    Compare,
-)
+from spec.language.expr import Compare
 from spec.language.trees import refs, walk
-from verify.faults import Unsupported
-from verify.inputs.examples import Example, fitted
-from verify.properties.judge import Reals
+from verify.explain.alterations import altered
+from verify.explain.evidence import CLOSE, MOST, Evidence, Witness, near, same
+from verify.faults import Fault
+from verify.inputs.examples import fitted
 from verify.properties.leaks import rows_of_data
 from verify.properties.slopes import REAL
-from verify.search.causes.forms import listed
-from verify.search.evidence import CLOSE, Evidence, Witness, near, same
-from verify.subject.sandbox import seeded
+from verify.subject.returned import values
 
-UNSTEADY = "not the same from call to call"
-"""How it begins what is said of a callable of which one call shows nothing."""
-DRAWS = 64
-"""Calls whose mean tells whether a random result averages right."""
+# Results of another form -------------------------------------------------------------------------------------------------
 
 
-def random_result(evidence: Evidence) -> str:
-    """Results that differ from call to call: dropout, if they are right on average."""
-    for witness in evidence.failing[:3]:
-        first, other = (_drawn(evidence, witness.example, seed) for seed in (1, 2))
-        if first is None or other is None or same(first, other):
-            continue
-        again = _drawn(evidence, witness.example, 1)
-        if again is not None and not same(first, again):  # by more than what is drawn from those
-            return (
-                f"{UNSTEADY}: two calls with equal inputs and global generators in the same state differ (is something kept, or "
-                "drawn from a generator of its own?)"
-            )
-        mean = _mean(evidence, witness.example)
-        if mean is None:
-            return ""
-        average, spread = mean
-        # Six standard errors; and what is dropped at a rate of a fiftieth or less is often kept in all draws, which then show no
-        # spread, and is off by that rate.
-        told = [
-            np.abs(a - e) <= 6 * s / math.sqrt(DRAWS) + 0.02 * np.abs(e).max(initial=0.0)
-            for a, s, e in zip(average, spread, evidence.stated(witness.example), strict=True)
-        ]
-        zeros = max(float(np.mean(part == 0)) for part in first)
-        if all(t.all() for t in told):
-            shown = f"; {100 * zeros:.0f} % of its entries are 0" if 0.02 < zeros < 0.98 else ""
-            return (
-                "dropout is left on: the result is random, differs from call to call, and is right on average"
-                f"{shown} (call .eval(), or pass training=False)"
-            )
-        return "the result is random: two calls with equal inputs differ (is dropout left on, or a weight not set?)"
-    return ""
+def unfit(evidence: Evidence) -> list[Witness]:
+    """The witnesses whose result does not have the declared form, if they are most."""
+    faults = [w for w in evidence.ordinary if w.got is None]
+    return faults if len(faults) > MOST * len(evidence.ordinary) else []
 
 
-def drawn_from_outside(evidence: Evidence) -> str:
-    """Results that differ with the state of a global generator, if only now and then."""
-    if "generator" not in evidence.caller.offences:
+def returns_several(evidence: Evidence) -> str:
+    """A tuple in which one part is what is expected."""
+    found = [w for w in unfit(evidence) if isinstance(w.raw, tuple | list) and len(w.raw) > 1]
+    count = len(evidence.caller.returns)
+    if not found or count != 1:
         return ""
-    largest = sorted(evidence.failing, key=lambda w: -sum(part.size for part in w.got or ()))[:2]
-    for witness in largest:
-        first, *others = (_drawn(evidence, witness.example, seed) for seed in range(DRAWS))
-        if first is not None and any(other is not None and not same(first, other) for other in others):
-            return "the result is random: it depends on the state of a global generator (is dropout left on?)"
+    several = f"a {type(found[0].raw).__name__} of {len(found[0].raw)}"
+    for place in range(min(len(w.raw) for w in found)):
+        if all(_right(evidence, w, w.raw[place]) for w in found):
+            return f"returns {several}, and its entry [{place}] conforms: return that one alone"
+    return f"returns {several} where one tensor is expected"
+
+
+def returns_arrays(evidence: Evidence) -> str:
+    """An array of NumPy or the like in the place of a tensor."""
+    found = [w for w in unfit(evidence) if isinstance(w.raw, np.ndarray | np.generic | float | int)]
+    return f"returns {type(found[0].raw).__name__}, not a tensor" if found else ""
+
+
+def transposed(evidence: Evidence) -> str:
+    """The right numbers with their axes in another order."""
+    found = [w for w in unfit(evidence) if isinstance(w.raw, torch.Tensor)]
+    if not found or len(evidence.caller.returns) != 1:
+        return ""
+    if any(w.raw.is_nested or w.raw.layout != torch.strided for w in found):  # it has no axes to be turned
+        return ""
+    declared = evidence.caller.returns[0].shape
+    for axes in list(permutations(range(len(declared))))[1:24]:
+        if all(w.raw.dim() == len(axes) and _right(evidence, w, w.raw.permute(axes)) for w in found):
+            order = ", ".join(str(declared[place]) for place in np.argsort(axes))
+            return f"axes swapped: the result is right but transposed, its axes are ({order}) and not ({listed(declared)})"
+    for dim in range(max(w.raw.dim() for w in found)):
+        if all(dim < w.raw.dim() and _right(evidence, w, w.raw.squeeze(dim)) for w in found):
+            return f"the result is right but has an axis of length 1 too many, at place {dim}"
     return ""
 
 
-def _drawn(evidence: Evidence, example: Example, seed: int) -> list[Reals] | None:
-    """A result after the global generators were seeded."""
-    with seeded(seed, evidence.caller.device):
-        try:
-            return evidence.called(example).got
-        except Unsupported:
-            return None
+def _right(evidence: Evidence, witness: Witness, part: Any) -> bool:
+    """Whether a part of a result would have conformed."""
+    try:
+        fit = evidence.fits(part, witness.example)
+    except Fault:
+        return False
+    return evidence.near([values(x) for x in fit], evidence.stated(witness.example))
 
 
-def _mean(evidence: Evidence, example: Example) -> tuple[list[Reals], list[Reals]] | None:
-    drawn = [_drawn(evidence, example, seed) for seed in range(DRAWS)]
-    fine = [each for each in drawn if each is not None]
-    if len(fine) < DRAWS:
-        return None
-    columns = [
-        np.stack([np.asarray(part, np.float64) for part in column]) for column in zip(*fine, strict=True)
-    ]
-    return [c.mean(0) for c in columns], [c.std(0) for c in columns]
+def listed(parts: Iterable[Any]) -> str:
+    """Several things in a row."""
+    return ", ".join(map(str, parts))
+
+
+def at_equal_sizes(evidence: Evidence) -> str:
+    """What can be called only where all sizes are equal: the cause that shows there, such as a weight that is transposed."""
+    if any(w.got is not None for w in evidence.ordinary) or all(w.got is None for w in evidence.alike):
+        return ""
+    square = Evidence(evidence.setting, evidence.kinds)
+    square.ordinary = square.drawn = evidence.alike
+    said = altered(square)
+    return f"{said} (it can be called only where sizes are equal)" if said else ""
+
+
+def some_sizes_only(evidence: Evidence) -> str:
+    """Calls that fail for some sizes: odd ones, or those that another does not divide."""
+    tried = [*evidence.ordinary, *evidence.drawn]
+    bad = [w.example.sizes for w in tried if w.got is None]
+    good = [w.example.sizes for w in tried if w.got is not None]
+    good = [
+        sizes for sizes in good if min(sizes.values(), default=2) > 1
+    ]  # where one is 1 much works by chance
+    if not bad:
+        return ""
+    said = re.sub(r" for .*", "", next(w.said for w in tried if w.got is None))
+    if good:
+        for rule, holds in _size_rules(list(good[0])):
+            if all(holds(s) for s in good) and not any(holds(s) for s in bad):
+                return f"supports only {rule}; otherwise {said}"
+    return f"cannot be called, or returns something else: {said}" if len(bad) > MOST * len(tried) else ""
+
+
+def _size_rules(sizes: Sequence[Any]) -> Iterable[tuple[str, Callable[[Any], bool]]]:
+    """What may hold of the sizes that are supported, the simplest first."""
+    for a in sizes:
+        yield f"even {a} (an odd one fails)", partial(_holds, lambda x, _: x % 2 == 0, a, a)
+    for a, b in permutations(sizes, 2):
+        yield f"{a} = {b}", partial(_holds, operator.eq, a, b)
+        yield f"{a} divided by {b} without rest", partial(_holds, lambda x, y: x % y == 0, a, b)
+        yield f"{a} ≤ {b}", partial(_holds, operator.le, a, b)
+
+
+def _holds(relation: Callable[[int, int], bool], a: Any, b: Any, sizes: Any) -> bool:
+    return relation(sizes[a], sizes[b])
+
+
+# What is read ------------------------------------------------------------------------------------------------------------
 
 
 def looks_ahead(evidence: Evidence) -> str:
@@ -204,4 +240,13 @@ def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
     return all(seen) if seen else None
 
 
-__all__ = ["UNSTEADY", "drawn_from_outside", "looks_ahead", "random_result", "unread_inputs"]
+__all__ = [
+    "at_equal_sizes",
+    "listed",
+    "looks_ahead",
+    "returns_arrays",
+    "returns_several",
+    "some_sizes_only",
+    "transposed",
+    "unread_inputs",
+]

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from verify.explain.evidence import UNEVALUABLE, Evidence
+from verify.explain.lines import Runs, named
+from verify.explain.probes import listed
 from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import pulled
 from verify.properties.slopes import differentiable, with_cotangents
-from verify.search.causes.altered_lines import Runs, named
-from verify.search.causes.forms import listed
-from verify.search.evidence import UNEVALUABLE, Evidence
 
 EXAMPLES = 4
 """Examples at which gradients are looked at."""

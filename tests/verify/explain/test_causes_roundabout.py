@@ -12,10 +12,10 @@ import torch
 from spec.language.evaluation.evaluate import enclose
 from spec.language.registry import find
 from spec.language.slips.roundabout import ROUNDABOUT, Roundabout
-from tests.verify.search.explaining import why
+from tests.verify.explain.explaining import why
+from verify.explain.evidence import Evidence
+from verify.explain.explain import SLOPES, first_cause
 from verify.properties.judge import Judge
-from verify.search.causes.table import SLOPES, cause
-from verify.search.evidence import Evidence
 from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.subject.caller import Caller
@@ -87,7 +87,7 @@ def slopes(fn: Callable[..., Any], formula_id: str) -> str:
     """What explains wrong gradients of a callable."""
     formula = find(formula_id)
     setting = Setting(Judge(formula), Caller(fn, formula), 0, 100, Clock(None))
-    return cause(Evidence(setting, ["float64", "float32"]), SLOPES)
+    return first_cause(Evidence(setting, ["float64", "float32"]), SLOPES).said
 
 
 def test_it_is_named_where_gradients_alone_show_it():

@@ -10,9 +10,9 @@ import impl.recurrent
 import impl.scores
 from spec.language.registry import find
 from verify import check
+from verify.explain.range import Candidate, RangeSearch
 from verify.inputs.examples import members
 from verify.properties.judge import Judge
-from verify.search.ranges import Candidate, RangeSearch
 from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.subject.caller import Caller

@@ -31,10 +31,17 @@ from spec.language.slips.rewriting import RULES
 from spec.language.slips.spots import Spot, Written, spots
 from spec.language.slips.sums import unweighted
 from spec.language.trees import refs, substitute
+from verify.explain.evidence import Alike, Evidence
 from verify.inputs.examples import Example
+from verify.inputs.regimes import EPSILONS
 from verify.properties.judge import Reals
-from verify.search.causes.altered_inputs import Explanation, usual
-from verify.search.evidence import Alike, Evidence
+
+Alteration = tuple[str, Alike]
+"""A sentence about what is altered in a statement, and what the statement so altered says is returned."""
+USUAL = (0.0, *sorted(EPSILONS), 1e-7, 1e-10, 2.0**-23, 1.1920929e-07, 2.0**-52, 1e-4, 1e-2, 1e-1)
+"""Values at which numbers called ε are fixed in the field."""
+ROUND = (1.0, 2.0, 0.5, 0.0, 10.0, 100.0, 1000.0, 10000.0)
+"""Values at which other numbers are."""
 
 MOST_PARTS = 400
 """Parts of lines that are looked at: a whole model has thousands, and none of them would be found in time."""
@@ -104,23 +111,28 @@ class Runs:
         return alike
 
 
+def usual(item: Tensor) -> tuple[float, ...]:
+    """Values at which a number is fixed in the field."""
+    return USUAL if item.name == "eps" else ROUND
+
+
 def _outputs(flat: Flat, example: Example) -> list[Reals]:
     return list(evaluate(flat, example.inputs))
 
 
-def altered_lines(evidence: Evidence) -> Iterator[Explanation]:
+def altered_lines(evidence: Evidence) -> Iterator[Alteration]:
     """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
     flat = evidence.judge.flat
     runs = Runs(flat)
     yield from chain(_masks(flat), _functions(flat), _reshaped(runs), _numbers(runs), by_rules(runs, RULES))
 
 
-def without_weights(evidence: Evidence) -> Iterator[Explanation]:
+def without_weights(evidence: Evidence) -> Iterator[Alteration]:
     """Every explanation by weights that have no effect on what is read."""
     yield from by_rules(Runs(evidence.judge.flat), (unweighted,))
 
 
-def otherwise_floored(evidence: Evidence) -> Iterator[Explanation]:
+def otherwise_floored(evidence: Evidence) -> Iterator[Alteration]:
     """A divisor without its ε, then every explanation by another way in which it is kept from 0."""
     runs = Runs(evidence.judge.flat)
     yield from by_rules(runs, (_unfloored,))
@@ -133,7 +145,7 @@ def _unfloored(spot: Spot) -> Written:
         yield "", plain
 
 
-def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator[Explanation]:
+def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator[Alteration]:
     """Every explanation by one part of a line, rule by rule."""
     flat = runs.flat
     parts = [spot for line in flat.lines for spot in spots(flat, line)][:MOST_PARTS]
@@ -197,7 +209,7 @@ def spoken(flat: Flat, said: str) -> str:
     return re.sub(r"\b\w+_\d+\b", call, said)
 
 
-def _masks(flat: Flat) -> Iterator[Explanation]:
+def _masks(flat: Flat) -> Iterator[Alteration]:
     """A mask that enters as a number."""
     for said, enter in MASKS:
         lines = tuple(replace(line, right=unmasked(line.right, enter)) for line in flat.lines)
@@ -211,7 +223,7 @@ def filled_with(flat: Flat, value: int) -> Alike | None:
     return None if lines == flat.lines else partial(_outputs, replace(flat, lines=lines))
 
 
-def _functions(flat: Flat) -> Iterator[Explanation]:
+def _functions(flat: Flat) -> Iterator[Alteration]:
     """Two functions exchanged for each other, everywhere."""
     for one, two in (pair for kind in SIMILAR for pair in combinations(kind, 2)):
         lines = tuple(replace(line, right=exchanged(line.right, one, two)) for line in flat.lines)
@@ -219,7 +231,7 @@ def _functions(flat: Flat) -> Iterator[Explanation]:
             yield f"{one} and {two} are exchanged", partial(_outputs, replace(flat, lines=lines))
 
 
-def _numbers(runs: Runs) -> Iterator[Explanation]:
+def _numbers(runs: Runs) -> Iterator[Alteration]:
     """A number that several lines read, fixed in one of them: ε in one of a layer's normalizations."""
     flat = runs.flat
     for item in flat.inputs:
@@ -235,7 +247,7 @@ def _numbers(runs: Runs) -> Iterator[Explanation]:
                 yield said, _lazily(runs, line, partial(substitute, line.right, {Ref(item): fixed}))
 
 
-def _reshaped(runs: Runs) -> Iterator[Explanation]:
+def _reshaped(runs: Runs) -> Iterator[Alteration]:
     """Tensors whose axes are exchanged by a reshape, before or after: heads split or merged without a permutation."""
     flat, given = runs.flat, {str(item) for item in runs.flat.inputs}
     deep = [line for line in flat.lines if line.name in runs.alone and len(line.left.tensor.shape) >= 3]
@@ -280,4 +292,14 @@ def _view(axes: tuple[int, ...], before: bool) -> Callable[[Any], Any]:
     return change
 
 
-__all__ = ["altered_lines", "filled_with", "otherwise_floored", "without_weights"]
+__all__ = [
+    "Alteration",
+    "Runs",
+    "altered_lines",
+    "filled_with",
+    "named",
+    "otherwise_floored",
+    "rewritten",
+    "usual",
+    "without_weights",
+]

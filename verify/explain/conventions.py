@@ -1,8 +1,13 @@
-"""The conventions nearest to a callable: every combination is tried, and a majority of the examples decides."""
+"""The conventions nearest to a callable: every combination is tried, and a majority of the examples decides.
+
+Where values in float64 do not tell, others do: float32 of what computes in float32 inside; more examples, or gradients, of what
+fails there alone; a few draws, and then all, of a law.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -10,15 +15,27 @@ from itertools import product
 from spec.language.convention import INTERMEDIATES, Convention
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
+from verify.edges import ARITHMETIC, STRICT
+from verify.explain.evidence import SECONDS, SPOILT, Evidence, Witness
+from verify.explain.precision import digits_inside
+from verify.laws.checking import check_law
 from verify.properties.judge import Judge
-from verify.report import Report, options_said
-from verify.search.evidence import SPOILT, Evidence, Witness
+from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, options_said
+from verify.search.checks import gradient_check, value_check
+from verify.search.setting import Setting
 from verify.search.unsaid_sizes import where_something_is_said
 
 MOST = 2
 """Other choices that are tried where the nearest fails after all: each is a check of its own."""
 MAJORITY = 0.5
 """The share of the examples failing by default that have to conform under other conventions."""
+CLEARLY = 0.8
+"""The share of all examples that have to conform under other conventions, for these to be the explanation."""
+COARSE, FEW = 1e-5, 3
+"""An error below this share of the largest entry may be float32's: on ordinary data its roundings come to far less. So many
+examples are looked at under each choice of conventions."""
+TRIED = 0.02
+"""The share of the draws with which another combination of conventions is tried first: most are refused by a few."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +64,9 @@ class Nearest:
         return not self.telling and not self.judge.partial
 
     @property
-    def all(self) -> bool:
-        """Whether every example conforms."""
-        return self.conforming == self.examples
+    def is_clear(self) -> bool:
+        """Whether it explains what fails."""
+        return not self.vacuous and self.conforming >= CLEARLY * self.examples
 
 
 def combinations(
@@ -163,10 +180,94 @@ def _tried(
     return Nearest(other, changes, passed + len(others) - spoilt, len(witnesses), telling=own)
 
 
+# Where values in float64 do not tell -----------------------------------------------------------------------------------
+
+
+def nearest_in_float32(evidence: Evidence) -> Nearest | None:
+    """The conventions of a callable that computes in float32 inside: those under which it does, and holds in float32."""
+    setting = evidence.setting
+    if setting.edges.get(ARITHMETIC) == STRICT[ARITHMETIC] or not {"float32", "float64"} <= {*evidence.kinds}:
+        return None
+    others = (judge for judge, _ in _others(setting))
+    if not _is_coarse(evidence, evidence.failing) and not any(
+        _is_coarse(evidence, evidence.failing[:FEW], judge) for judge in others
+    ):
+        return None
+    near = nearest(Evidence(setting, ["float32"]), setting.named)
+    return None if near is None or digits_inside(replace(setting, judge=near.judge)) is None else near
+
+
+def _is_coarse(evidence: Evidence, witnesses: list[Witness], judge: Judge | None = None) -> bool:
+    """Whether some results are off by as little as float32 rounds."""
+    if judge is None:
+        return any(0 < evidence.error(each) < COARSE for each in witnesses)
+    with evidence.judged_by(judge):
+        return not evidence.late and _is_coarse(evidence, witnesses)
+
+
+def nearest_beyond_values(setting: Setting, report: Report, kinds: list[str]) -> Nearest | None:
+    """The conventions of a callable of which a theorem or a gradient fails, where no value does.
+
+    More examples show wrong values where there are any. Else every combination is tried at the gradients that fail.
+    """
+    near = nearest(Evidence(setting, kinds, many=True), setting.named)
+    if near is not None or not any(check.kind == "gradient" for check in report.falsified):
+        return near
+    began = time.process_time()
+    for judge, changes in _others(setting):
+        if setting.clock.over or time.process_time() - began > SECONDS:
+            return None
+        other = Setting(judge, setting.caller, setting.seed, setting.max_examples, setting.clock, small=False)
+        again = list(_checked_again(other, report))
+        if again and all(each.verdict == CONFORMS for each in again):
+            examples = sum(each.examples for each in again)
+            return Nearest(judge, changes, examples, examples)
+    return None
+
+
+def _others(setting: Setting) -> list[tuple[Judge, dict[str, str]]]:
+    """Other choices of conventions: those that leave nothing unsaid first."""
+    ours = setting.judge
+    every = [
+        (Judge(ours.formula, {**ours.conventions, **changes}), changes)
+        for changes in combinations(ours.formula, ours.conventions, setting.named)
+    ]
+    return sorted(every, key=lambda each: each[0].partial)
+
+
+def _checked_again(setting: Setting, report: Report) -> Iterator[CheckResult]:
+    """What failed, and the values, under other conventions; nothing after what fails there as well."""
+    for failed in (each for each in report.falsified if each.kind == "gradient"):
+        for check in (gradient_check, value_check):
+            result = check(setting, str(failed.dtype))
+            if result is None:
+                continue
+            yield result
+            if result.verdict != CONFORMS:
+                return
+
+
+def of_draws(setting: Setting) -> dict[str, str]:
+    """The changes of conventions under which a law holds; none where there are no such."""
+    ours, caller = setting.judge, setting.caller
+    for changes in combinations(ours.formula, ours.conventions, setting.named):
+        other = Judge(ours.formula, {**ours.conventions, **changes})
+        checks = (
+            check_law(caller, other.formula, other.conventions, setting.seed, caller.device, asked=share)
+            for share in (TRIED, 1.0)
+        )
+        if not any(each.verdict == FALSIFIED for law in checks for each in law):
+            return changes
+    return {}
+
+
 __all__ = [
     "Nearest",
     "combinations",
     "first_that_conforms",
     "fully_said",
     "nearest",
+    "nearest_beyond_values",
+    "nearest_in_float32",
+    "of_draws",
 ]

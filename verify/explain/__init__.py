@@ -1,0 +1,1 @@
+"""What explains a falsification: other conventions, a cause, a range, sizes, or calls alone."""
