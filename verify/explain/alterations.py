@@ -1,7 +1,7 @@
 """Causes by altering the statement: if a callable returns what an altered statement says, the alteration is the cause.
 
-There are three kinds: weights without effect, an input taken for something else, and a line written otherwise. All are held to the
-same evidence, under the chosen conventions and then under others. Inputs are known by their roles and domains, never by a formula.
+There are three kinds: weights without effect, an input taken for something else, and a line written otherwise. All are held to
+the same evidence, under the chosen conventions and then under others. Inputs are known by their roles and domains alone.
 """
 
 from __future__ import annotations
@@ -325,7 +325,7 @@ SURELY = 0.9
 """The share of what fails that has to be explained where several explanations differ in few examples."""
 SMALL, SMALLEST = 3, 34
 """So many examples are made small, in steps of half a power of ten, so many of them."""
-FILLS = tuple(-(10**power) for power in (4, 9, 6, 5, 8, 10, 12, 20)) + (-(2**15), -(10**30))
+FILLS = (*(-(10**power) for power in (4, 9, 6, 5, 8, 10, 12, 20)), -(2**15), -(10**30))
 """Numbers that hidden scores are set to in the field."""
 
 

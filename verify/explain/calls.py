@@ -137,8 +137,8 @@ UNSTEADY = "not the same from call to call"
 DRAWS = 64
 """Calls whose mean tells whether a random result averages right."""
 AGAIN, SOME = 8, 1 / 4
-"""So many of the examples that fail are called again; the share of them that is right then, of a callable that is not the same from
-call to call: of others none is."""
+"""So many of the examples that fail are called again; the share of them that is right then, of a callable that is not the same
+from call to call: of others none is."""
 
 
 def random_result(evidence: Evidence) -> str:

@@ -1,22 +1,25 @@
-"""Where digits are lost: a narrower type inside, a variance in one pass, exponentials that overflow, a function written otherwise."""
+"""Where digits are lost: a narrower type inside, exponentials that overflow, what is written in a roundabout way."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+import sympy
 import torch
+from sympy.core.basic import Basic
+from sympy.core.symbol import Str
 
 from spec.language.binders import SumOf
-from spec.language.expr import Func, Minus, Power
-from spec.language.slips.roundabout import ROUNDABOUT
-from spec.language.trees import walk
+from spec.language.expr import TRUE, Func, Literal, Minus, Over, Plus, Power, Times
+from spec.language.flatten import Flat
+from spec.language.trees import free_symbols, transform, walk
 from verify.explain.evidence import MOST, Evidence, Witness, narrow, same
 from verify.faults import Fault
 from verify.inputs.examples import Example
@@ -64,8 +67,10 @@ def in_a_narrower_type(evidence: Evidence) -> str:
     nearest = sorted(UNITS, key=lambda kind: abs(math.log(small / UNITS[kind])))
     kinds = (kind for kind in nearest if UNITS[kind] / 64 < small < UNITS[kind] * 64)
     kind = next((kind for kind in kinds if _most_right(evidence, failing, kind)), "")
+    moves = [_movement(evidence, w) for w in evidence.failing] if kind else []
+    stated = sum(as_stated for as_stated, _ in moves)
     # All of them: of rows of two entries, normalised, even float32 loses nothing.
-    if not kind or all(_follows(evidence, w) for w in evidence.failing):
+    if stated == len(moves) or (4 * stated >= len(moves) and all(follows for _, follows in moves)):
         return ""
     if kind != "float32" and AVERAGED * UNITS["bfloat16"] < small < UNITS["bfloat16"] / 2:
         return "float16 or bfloat16 inside: right to one's digits, whatever the type of the inputs"
@@ -81,29 +86,28 @@ def _in_float64(evidence: Evidence) -> list[Witness]:
     return [w for w in seen if w.fails and w.got is not None and w.example.dtype == "float64"]
 
 
-def _follows(evidence: Evidence, witness: Witness) -> bool:
-    """Whether results move twice as far where an input does: what is wrong may do so, too; what is rounded stays, or jumps once.
+def _movement(evidence: Evidence, witness: Witness) -> tuple[bool, bool]:
+    """Whether results move as they are stated to where an input moves by less than a narrower type tells apart; and whether they
+    move twice as far where it does: what is wrong may do so, too, while what is rounded stays, or jumps once.
 
     Each input is moved by itself: others would hide one that is held in a narrower type.
     """
-    given = witness.example.inputs
+    given, as_stated, follows = witness.example.inputs, True, True
     names = [t.name for t in evidence.formula.tensors if t.domain in REAL]
     for name in (name for name in names if isinstance(given.get(name), np.ndarray)):
         away = SHIFT * np.random.default_rng(0).uniform(-1, 1, np.shape(given[name]))
-        moved = [witness.example.changed(**{name: given[name] * (1 + times * away)}) for times in (1, 2)]
+        moved = [witness.example.changed(**{name: given[name] * (1 + k * away)}) for k in (1, 2)]
         before, after = evidence.stated(witness.example), evidence.stated(moved[0])
         if all(_apart(b, a) <= NOTHING * _apart(b, 0 * b) for b, a in zip(before, after, strict=True)):
             continue  # nothing depends on it
         once, twice = (evidence.called(each).got for each in moved)
         if once is None or twice is None or witness.got is None:
-            return False
-        steps = [
-            (_apart(one, was), _apart(two - one, one - was))
-            for was, one, two in zip(witness.got, once, twice, strict=True)
-        ]
-        if not any(step > 0 for step, _ in steps) or any(off > STEADY * step for step, off in steps):
-            return False
-    return True
+            return False, False
+        steps = list(zip(before, after, witness.got, once, twice, strict=True))
+        as_stated &= all(_apart(o - g, a - b) <= STEADY * _apart(a, b) for b, a, g, o, _ in steps)
+        follows &= any(_apart(o, g) > 0 for _, _, g, o, _ in steps)
+        follows &= all(_apart(t - o, o - g) <= STEADY * _apart(o, g) for _, _, g, o, t in steps)
+    return as_stated, follows
 
 
 def _apart(one: Any, two: Any) -> float:
@@ -133,14 +137,6 @@ def _right_in(evidence: Evidence, witness: Witness, kind: str) -> bool | None:
 
 LARGE = 50.0
 """Entries from here on are large to an exponential."""
-MEANS = (1.0, 1e1, 1e2, 1e3, 1e4)
-"""How far entries are moved from 0: a decade each time, so that a quotient of errors tells the power."""
-TOO_FAR = 0.25
-"""Beside the largest entry of a result: an error beyond it no longer grows as it would."""
-SQUARED = 1.5
-"""The power of the mean with which an error grows: from here on it is the square of the mean that is rounded."""
-SPOILT_NEAR = 0.25
-"""The share of ordinary examples that may fail where only extreme ones are to."""
 
 
 def nowhere_finite(evidence: Evidence) -> str:
@@ -149,46 +145,6 @@ def nowhere_finite(evidence: Evidence) -> str:
     if evidence.everywhere and evidence.failing and broken:
         return "no entry of the result is a finite number, at ordinary inputs"
     return ""
-
-
-def cancels(evidence: Evidence) -> str:
-    """A variance worked out in one pass: right about 0, wrong where all entries lie far from it."""
-    squares = [
-        part
-        for line in evidence.judge.flat.lines
-        for part in walk(line.right)
-        if isinstance(part, SumOf) and isinstance(part.body, Power) and isinstance(part.body.args[0], Minus)
-    ]
-    if not squares or evidence.everywhere:
-        return ""
-    far, near = _about(evidence, MEANS[-1]), _about(evidence, 0.0)
-    spoilt = far and near and _fails(far) >= MOST and _fails(near) <= SPOILT_NEAR
-    if spoilt and _power_of_the_mean(evidence) >= SQUARED:
-        return (
-            "one-pass variance: digits are lost where the entries lie far from 0 (the mean of squares minus the square of "
-            "the mean cancels, and may become negative, whose root is NaN): subtract the mean first"
-        )
-    return ""
-
-
-def _about(evidence: Evidence, mean: float) -> list[Witness]:
-    """The ordinary examples with all real data moved by a number."""
-    moved = [
-        w.example.changed(**{n: w.example.inputs[n] + mean for n in evidence.data}) for w in evidence.ordinary
-    ]
-    return [w for w in evidence.seen([e for e in moved if max(e.sizes.values()) > 1]) if w.got is not None]
-
-
-def _power_of_the_mean(evidence: Evidence) -> float:
-    """With which power of the mean an error grows: with the second in one pass, with the first where only the mean is coarse.
-
-    It is that of the last decade at whose end the error is still small; 0 where there is none.
-    """
-    errors = [
-        float(np.median([evidence.error(w) for w in _about(evidence, mean)] or [math.inf])) for mean in MEANS
-    ]
-    small = [(low, high) for low, high in pairwise(errors) if low > 0 and high < TOO_FAR]
-    return math.log10(small[-1][1] / small[-1][0]) if small else 0.0
 
 
 def _fails(witnesses: Sequence[Witness]) -> float:
@@ -294,8 +250,80 @@ def _exactly(name: str) -> Iterator[None]:
         place.fp32_precision = before
 
 
-# Functions computed in a roundabout way ----------------------------------------------------------------------------------
+# Ways of writing that lose digits ----------------------------------------------------------------------------------------
 
+
+@dataclass(frozen=True)
+class Roundabout:
+    """Another way of writing some part of a statement, equal on paper, that loses digits.
+
+    ``rewritten`` gives what stands for a part, and None where the part stays. The statement is written in that way, and its bound
+    is derived anew. If all results are within it, and the float64 arithmetic of the statement so written fails at most of the
+    same examples, that way explains them.
+    """
+
+    says: str
+    rewritten: Callable[[Basic], Basic | None]
+
+    def __call__(self, flat: Flat) -> Flat:
+        """Lines with every such part written so."""
+        return _written(self, flat)
+
+
+@lru_cache(maxsize=64)
+def _written(way: Roundabout, flat: Flat) -> Flat:
+    lines = tuple(replace(line, right=transform(line.right, way.rewritten)) for line in flat.lines)
+    return flat if lines == flat.lines else replace(flat, lines=lines)
+
+
+ONE, TWO = Literal(sympy.Integer(1)), Literal(sympy.Integer(2))
+
+
+def _sigmoid(part: Basic) -> Basic | None:
+    if not (isinstance(part, Func) and part.name == "sigmoid"):
+        return None
+    return Over(Plus(ONE, Func(Str("tanh"), Over(part.args[1], TWO))), TWO)
+
+
+def _tanh(part: Basic) -> Basic | None:
+    if not (isinstance(part, Func) and part.name == "tanh"):
+        return None
+    return Minus(Times(TWO, Func(Str("sigmoid"), Times(TWO, part.args[1]))), ONE)
+
+
+def _variance(part: Basic) -> Basic | None:
+    """Σ x² − n·μ² for Σ (x − μ)², where μ is the same throughout the sum."""
+    if not (isinstance(part, SumOf) and isinstance(part.body, Power) and part.body.args[1] == TWO):
+        return None
+    difference = part.body.args[0]
+    if (
+        not isinstance(difference, Minus)
+        or part.var in free_symbols(difference.args[1])
+        or part.where != TRUE
+    ):
+        return None
+    entry, mean = difference.args
+    count = Literal(part.last - part.first + 1)
+    return Minus(part.func(Power(entry, TWO), *part.args[1:]), Times(count, Power(mean, TWO)))
+
+
+ROUNDABOUT = (
+    Roundabout(
+        "one-pass variance: digits are lost where the entries lie far from 0 (the mean of squares minus the square of "
+        "the mean cancels, and may become negative, whose root is NaN): subtract the mean first",
+        _variance,
+    ),
+    Roundabout(
+        "σ(u) is computed as a difference of numbers near 1, such as (1 + tanh(u/2))/2: its relative digits are lost where u is "
+        "far below 0",
+        _sigmoid,
+    ),
+    Roundabout(
+        "tanh(u) is computed as a difference of numbers near 1, such as 2σ(2u) − 1: relative digits are lost where u is near 0",
+        _tanh,
+    ),
+)
+"""Such ways that are in use."""
 FEWEST, LOSING, ALIKE = 2, 0.75, 0.9
 """How many examples have to fail; at which share of them the other way has to; and how many of those where it does have to be
 among them, as a share."""
@@ -414,7 +442,6 @@ def _gradient(evidence: Evidence, example: Example) -> Seen | None:
 
 
 __all__ = [
-    "cancels",
     "gradients_roundabout",
     "in_a_narrower_type",
     "in_float32",

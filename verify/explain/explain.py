@@ -16,7 +16,6 @@ from verify.explain.alterations import (
 from verify.explain.calls import drawn_from_outside, kept_between_calls, now_and_then, random_result, writes
 from verify.explain.conventions import Nearest, nearest, nearest_beyond_values, nearest_in_float32, of_draws
 from verify.explain.digits import (
-    cancels,
     gradients_roundabout,
     in_a_narrower_type,
     in_float32,
@@ -63,10 +62,9 @@ FORMS: Causes = (
 CAUSES: Causes = (
     (now_and_then, Reason.UNSTEADY),
     (nowhere_finite, Reason.CAUSE),
-    (cancels, Reason.CAUSE),
     (in_float32, Reason.SINGLE),
-    (overflows, Reason.CAUSE),
     (values_roundabout, Reason.CAUSE),
+    (overflows, Reason.CAUSE),
     (weighs_hidden, Reason.CAUSE),
     (filled, Reason.CAUSE),
     (floored, Reason.CAUSE),

@@ -1,4 +1,4 @@
-"""Causes that no altered statement expresses: results of another form, inputs that change nothing, entries that must not be read."""
+"""Causes that no altered statement expresses: results of another form, and what is read or is not."""
 
 from __future__ import annotations
 
