@@ -20,7 +20,7 @@ from verify.edges import split, split_auto
 from verify.explain.conventions import first_that_conforms, fully_said
 from verify.explain.evidence import Evidence
 from verify.explain.explain import explain, explain_beside_conventions
-from verify.explain.explanation import Explanation, Reason
+from verify.explain.explanation import Explanation
 from verify.explain.range import conforming_range
 from verify.faults import Unusable
 from verify.inputs.kept_examples import KEPT
@@ -28,7 +28,7 @@ from verify.inputs.kinds import to_grade
 from verify.inputs.ranges import Ranges
 from verify.planning import Work, graded, plan_of
 from verify.properties.judge import Judge
-from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
+from verify.report import CONFORMS, CheckResult, Counterexample, Reason, Report, options_said, versions
 from verify.search.edge_checks import offences, other_draws
 from verify.search.first_calls import called_at_all, first_value, met, only_the_first
 from verify.search.search import Clock

@@ -11,13 +11,13 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 import numpy as np
 
 from verify.edges import STRICT
-from verify.explain.explanation import Reason
 from verify.telling import alone, counterexample_lines, report_lines
 
 Verdict = Literal["conforms", "imprecise", "falsified", "inconclusive"]
@@ -206,6 +206,30 @@ class Range:
 
     def __str__(self) -> str:
         return f"conforms where {self.says}; beyond: {self.beyond}"
+
+
+class Reason(StrEnum):
+    """The kind of an explanation; programs decide by it, and never by the sentence."""
+
+    NONE = ""
+    CONVENTIONS = "conventions"
+    """It conforms under other conventions."""
+    NEAREST = "nearest"
+    """Some conventions are nearer than others, and it fails under them, too."""
+    CAUSE = "cause"
+    """It computes something else, which is named."""
+    SINGLE = "single"
+    """It computes in float32 inside."""
+    CALLS = "calls"
+    """It fails behind other calls alone, or in the first of all."""
+    UNSTEADY = "unsteady"
+    """It is not the same from call to call: one call shows nothing."""
+    SIZES = "sizes"
+    """It fails at some sizes alone, or under some masks: no limit on entries makes it right there."""
+    ENTRIES = "entries"
+    """It fails at large entries alone, or in few regimes."""
+    SCENES = "scenes"
+    """Plain calls conform; only some scene of use fails."""
 
 
 @dataclass

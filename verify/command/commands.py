@@ -16,7 +16,6 @@ from verify.command.cli import CONFORMS, FALSIFIED, NOTHING, UNUSABLE
 from verify.command.files import record, write
 from verify.command.own_formula import shown, sound
 from verify.command.profiles import checked_options, resolved, said_options, settled
-from verify.explain.explanation import Reason
 from verify.faults import Unusable
 from verify.targets import PACKAGES, TARGETS, Target, chosen
 
@@ -318,6 +317,8 @@ def _reproduction(given: argparse.Namespace, report: Report) -> str:
 
 def _shown(given: argparse.Namespace, report: Report, text: str, out: Console) -> None:
     """Say where the script is, or show it where it is short."""
+    from verify.report import Reason
+
     is_unsteady = report.reason is Reason.UNSTEADY
     shows = "makes the call that failed, which may be right this time" if is_unsteady else REPRODUCES
     if given.script:

@@ -13,7 +13,6 @@ from verify.decoding.judging import CaseJudge
 from verify.decoding.seen import ALONE
 from verify.decoding.ties import told_of_ties
 from verify.edges import GENERATOR
-from verify.explain.explanation import Explanation, Reason
 from verify.faults import Unsupported, Unusable
 from verify.report import (
     CONFORMS,
@@ -22,6 +21,7 @@ from verify.report import (
     CheckResult,
     Counterexample,
     Kind,
+    Reason,
     Report,
     versions,
 )
@@ -112,8 +112,8 @@ def check_procedure(
             report.has(GENERATOR, "it draws from a global random generator, which it has no need of", "used")
         if not report.falsified and not clock.over:
             told_of_ties(judge, report)
-        why = _explain(searches)
-        report.hint, report.reason = why.said or alone.message, why.reason
+        said, report.reason = _explain(searches)
+        report.hint = said or alone.message
         if late := sum(search.late for search in searches):
             judged, whole = sum(search.seen for search in searches), len(searches) - late
             report.unfinished = (
@@ -170,21 +170,20 @@ def counterexample(judge: Judge, check: str, case: Any, more: Mapping[str, Any])
     )
 
 
-def _explain(searches: Sequence[CaseSearch]) -> Explanation:
+def _explain(searches: Sequence[CaseSearch]) -> tuple[str, Reason]:
     """What explains a falsification: that it cannot be asked, that it is not the same twice, or which requirement it violates,
     which says more than how it differs from the reference.
     """
     wrong = {search.check: seen for search in searches if (seen := search.found) is not None}
     if VALUE in wrong and wrong[VALUE].fault:
-        return Explanation(f"it {wrong[VALUE].wrong}", Reason.CAUSE)
+        return f"it {wrong[VALUE].wrong}", Reason.CAUSE
     if REPEATS in wrong or _now_and_then(searches):
-        said = "not the same from call to call: the same call gives another result"
-        return Explanation(said, Reason.UNSTEADY)
+        return "not the same from call to call: the same call gives another result", Reason.UNSTEADY
     for search in searches:
         if search.check in wrong and search.check != VALUE and not wrong[search.check].fault:
             violated = search.judge.procedure.named[search.check].sentence
-            return Explanation(f"violated: {violated}", Reason.CAUSE)
-    return Explanation(wrong[VALUE].wrong, Reason.CAUSE) if VALUE in wrong else Explanation()
+            return f"violated: {violated}", Reason.CAUSE
+    return (wrong[VALUE].wrong, Reason.CAUSE) if VALUE in wrong else ("", Reason.NONE)
 
 
 def _now_and_then(searches: Sequence[CaseSearch]) -> bool:

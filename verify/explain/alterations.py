@@ -24,6 +24,7 @@ from verify.explain.lines import (
     altered_lines,
     filled_with,
     otherwise_floored,
+    split_by_view,
     usual,
     without_weights,
 )
@@ -303,16 +304,11 @@ def _arrays(evidence: Evidence) -> Changes:
                     _by(item.name, partial(np.flip, axis=axis)),
                 )
         for first in range(len(item.shape) - 1):
-            viewed = partial(_viewed, first=first)
+            viewed = partial(split_by_view, first=first)
             yield (
                 f"axes swapped: {item.name} is reshaped where its axes have to be permuted",
                 _by(item.name, viewed),
             )
-
-
-def _viewed(value: Any, first: int) -> Any:
-    """Two neighbouring axes exchanged by a reshape, which leaves every entry where it was."""
-    return np.swapaxes(value, first, first + 1).reshape(value.shape)
 
 
 # Which alteration explains what was returned -----------------------------------------------------------------------------

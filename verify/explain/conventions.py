@@ -17,11 +17,11 @@ from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from verify.edges import ARITHMETIC, STRICT
 from verify.explain.evidence import SECONDS, SPOILT, Evidence, Witness
-from verify.explain.precision import digits_inside
 from verify.laws.checking import check_law
 from verify.properties.judge import Judge
 from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, options_said
 from verify.search.checks import gradient_check, value_check
+from verify.search.precision import digits_inside
 from verify.search.setting import Setting
 from verify.search.unsaid_sizes import where_something_is_said
 

@@ -26,7 +26,7 @@ from verify.explain.digits import (
     weighs_hidden,
 )
 from verify.explain.evidence import Evidence
-from verify.explain.explanation import Explanation, Reason
+from verify.explain.explanation import Explanation
 from verify.explain.probes import (
     at_equal_sizes,
     looks_ahead,
@@ -40,7 +40,7 @@ from verify.explain.sizes import at_entries, at_sizes
 from verify.explain.slopes import stopped
 from verify.faults import Unsupported
 from verify.properties.leaks import UNREAD
-from verify.report import CheckResult, Report, options_said
+from verify.report import CheckResult, Reason, Report, options_said
 from verify.search.edge_checks import REMEDY, leaking
 from verify.search.setting import Setting
 

@@ -4,31 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
-
-class Reason(StrEnum):
-    """The kind of an explanation; programs decide by it, and never by the sentence."""
-
-    NONE = ""
-    CONVENTIONS = "conventions"
-    """It conforms under other conventions."""
-    NEAREST = "nearest"
-    """Some conventions are nearer than others, and it fails under them, too."""
-    CAUSE = "cause"
-    """It computes something else, which is named."""
-    SINGLE = "single"
-    """It computes in float32 inside."""
-    CALLS = "calls"
-    """It fails behind other calls alone, or in the first of all."""
-    UNSTEADY = "unsteady"
-    """It is not the same from call to call: one call shows nothing."""
-    SIZES = "sizes"
-    """It fails at some sizes alone, or under some masks: no limit on entries makes it right there."""
-    ENTRIES = "entries"
-    """It fails at large entries alone, or in few regimes."""
-    SCENES = "scenes"
-    """Plain calls conform; only some scene of use fails."""
+from verify.report import Reason
 
 
 @dataclass(frozen=True)
@@ -60,4 +37,4 @@ class Explanation:
         return self.reason not in (Reason.CONVENTIONS, Reason.SIZES)
 
 
-__all__ = ["Explanation", "Reason"]
+__all__ = ["Explanation"]

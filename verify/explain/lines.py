@@ -28,7 +28,7 @@ from spec.language.slips.activations import SIMILAR, exchanged
 from spec.language.slips.floors import floors, unfloored
 from spec.language.slips.mask_numbers import MASKS, fill, unmasked
 from spec.language.slips.rewriting import RULES
-from spec.language.slips.spots import Spot, Written, spots
+from spec.language.slips.spots import Spot, Written, rewritten, spots
 from spec.language.slips.sums import unweighted
 from spec.language.trees import refs, substitute
 from verify.explain.evidence import Alike, Evidence
@@ -124,7 +124,7 @@ def altered_lines(evidence: Evidence) -> Iterator[Alteration]:
     """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
     flat = evidence.judge.flat
     runs = Runs(flat)
-    yield from chain(_masks(flat), _functions(flat), _reshaped(runs), _numbers(runs), by_rules(runs, RULES))
+    yield from chain(_throughout(flat), _reshaped(runs), _numbers(runs), by_rules(runs, RULES))
 
 
 def without_weights(evidence: Evidence) -> Iterator[Alteration]:
@@ -166,12 +166,6 @@ def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator
                 yield sentence, partial(_outputs, rewritten(flat, rights))
 
 
-def rewritten(flat: Flat, rights: Mapping[Definition, Any]) -> Flat:
-    """A statement with other right sides in some lines."""
-    lines = tuple(replace(line, right=rights[line]) if line in rights else line for line in flat.lines)
-    return replace(flat, lines=lines)
-
-
 def _lazily(runs: Runs, line: Definition, right: Callable[[], Any]) -> Alike:
     made: list[Alike] = []
 
@@ -209,26 +203,26 @@ def spoken(flat: Flat, said: str) -> str:
     return re.sub(r"\b\w+_\d+\b", call, said)
 
 
-def _masks(flat: Flat) -> Iterator[Alteration]:
-    """A mask that enters as a number."""
-    for said, enter in MASKS:
-        lines = tuple(replace(line, right=unmasked(line.right, enter)) for line in flat.lines)
-        if lines != flat.lines:
-            yield said, partial(_outputs, replace(flat, lines=lines))
+def _everywhere(flat: Flat, change: Callable[[Any], Any]) -> Alike | None:
+    """The outputs where every line is changed; nothing where none is."""
+    lines = tuple(replace(line, right=change(line.right)) for line in flat.lines)
+    return None if lines == flat.lines else partial(_outputs, replace(flat, lines=lines))
 
 
 def filled_with(flat: Flat, value: int) -> Alike | None:
     """The outputs where hidden scores are a number; nothing where nothing is hidden."""
-    lines = tuple(replace(line, right=unmasked(line.right, fill(value))) for line in flat.lines)
-    return None if lines == flat.lines else partial(_outputs, replace(flat, lines=lines))
+    return _everywhere(flat, partial(unmasked, enter=fill(value)))
 
 
-def _functions(flat: Flat) -> Iterator[Alteration]:
-    """Two functions exchanged for each other, everywhere."""
+def _throughout(flat: Flat) -> Iterator[Alteration]:
+    """A mask that enters as a number, or two functions exchanged for each other, everywhere."""
+    changes = [(said, partial(unmasked, enter=enter)) for said, enter in MASKS]
     for one, two in (pair for kind in SIMILAR for pair in combinations(kind, 2)):
-        lines = tuple(replace(line, right=exchanged(line.right, one, two)) for line in flat.lines)
-        if lines != flat.lines:
-            yield f"{one} and {two} are exchanged", partial(_outputs, replace(flat, lines=lines))
+        changes.append((f"{one} and {two} are exchanged", partial(exchanged, one=one, two=two)))
+    for said, change in changes:
+        alike = _everywhere(flat, change)
+        if alike is not None:
+            yield said, alike
 
 
 def _numbers(runs: Runs) -> Iterator[Alteration]:
@@ -256,9 +250,10 @@ def _reshaped(runs: Runs) -> Iterator[Alteration]:
     sets += [([line], []) for line in deep] + [([], [line]) for line in deep]
     sets += [(split, [line]) for line in deep if len(split) > 1 and line not in split]
     for before, after in sets:
-        for axes in _exchanges(max(len(line.left.tensor.shape) for line in (*before, *after))):
-            changes = {line.name: _view(axes, True) for line in before}
-            changes |= {line.name: _view(axes, False) for line in after}
+        axes = max(len(line.left.tensor.shape) for line in (*before, *after))
+        for first in range(axes - 1):
+            changes = {line.name: partial(_view, axes, first, split_by_view) for line in before}
+            changes |= {line.name: partial(_view, axes, first, _merged_by_view) for line in after}
             yield _reshape_said(flat, before, after), partial(runs.outputs, changes=changes)
 
 
@@ -272,24 +267,19 @@ def _reshape_said(flat: Flat, before: list[Definition], after: list[Definition])
     )
 
 
-def _exchanges(count: int) -> Iterator[tuple[int, ...]]:
-    for place in range(count - 1):
-        order = list(range(count))
-        order[place], order[place + 1] = order[place + 1], order[place]
-        yield tuple(order)
+def _view(axes: int, first: int, change: Callable[[Any, int], Any], value: Any) -> Any:
+    plain = value.floats()
+    return Num(change(plain, first)) if plain.ndim == axes else value
 
 
-def _view(axes: tuple[int, ...], before: bool) -> Callable[[Any], Any]:
-    def change(value: Any) -> Any:
-        plain = value.floats()
-        if plain.ndim != len(axes):
-            return value
-        if before:
-            return Num(plain.transpose(axes).reshape(plain.shape))
-        turned = plain.transpose(axes).shape
-        return Num(plain.reshape(turned).transpose(np.argsort(axes)))
+def split_by_view(value: Any, first: int) -> Any:
+    """Two neighbouring axes exchanged by a reshape, which leaves every entry where it was."""
+    return np.swapaxes(value, first, first + 1).reshape(value.shape)
 
-    return change
+
+def _merged_by_view(value: Any, first: int) -> Any:
+    turned = np.swapaxes(value, first, first + 1).shape
+    return np.swapaxes(value.reshape(turned), first, first + 1)
 
 
 __all__ = [
@@ -299,7 +289,7 @@ __all__ = [
     "filled_with",
     "named",
     "otherwise_floored",
-    "rewritten",
+    "split_by_view",
     "usual",
     "without_weights",
 ]

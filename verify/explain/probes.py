@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import permutations
 from typing import Any
@@ -13,9 +13,6 @@ import numpy as np
 import torch
 
 from spec.language.arrays import Tensor
-from spec.language.evaluation.dimensions import whole
-from spec.language.expr import Compare
-from spec.language.trees import refs, walk
 from verify.explain.alterations import altered
 from verify.explain.evidence import CLOSE, MOST, Evidence, Witness, near, same
 from verify.faults import Fault
@@ -131,79 +128,50 @@ def _holds(relation: Callable[[int, int], bool], a: Any, b: Any, sizes: Any) -> 
 
 def looks_ahead(evidence: Evidence) -> str:
     """Outputs that depend on entries of the data which the statement does not read there, or do not on those it reads."""
-    if not evidence.everywhere:
-        return ""
-    later: set[tuple[str, str]] = set()
-    other: set[tuple[str, str]] = set()
-    for witness in evidence.failing[:4]:
-        for item, output, ahead in _read_besides(evidence, witness):
-            (later if ahead else other).add((item.name, output.name))
+    witnesses = evidence.failing[:4] if evidence.everywhere else []
+    found = [each for witness in witnesses for each in _read_besides(evidence, witness)]
+    later = {(name, shown) for name, shown, is_later in found if is_later}
+    other = {(name, shown) for name, shown, is_later in found if not is_later}
     if later - other:
         name, shown = min(later - other)
         return f"look-ahead: position i of {shown} depends on later positions of {name}, and must not: it sees the future"
-    if other | later:
-        name, shown = min(other | later)
+    if other:
+        name, shown = min(other)
         return f"{shown} depends on entries of {name} that it must not read (hidden or at other positions)"
     return ""
 
 
-def _is_later(
-    evidence: Evidence, witness: Witness, item: Tensor, place: int, output: Tensor, row: int
-) -> bool:
-    """Whether a place comes after a row: along one axis, or along two that the statement compares."""
-    own, other = (t.shape[0] for t in (output, item))
-    if own == other:
-        return place > row
-    compared = any(
-        isinstance(part, Compare) and not any(refs(part))
-        for line in evidence.judge.flat.lines
-        for part in walk(line.right)
-    )
-    sizes = witness.example.sizes
-    return compared and place > row + whole(other, sizes) - whole(own, sizes)
+def _read_besides(evidence: Evidence, witness: Witness) -> Iterator[tuple[str, str, bool]]:
+    """(input, output, whether they are later ones): rows change with entries at places that the statement does not read for them.
 
-
-def _read_besides(evidence: Evidence, witness: Witness) -> Iterable[tuple[Tensor, Tensor, bool]]:
-    """(input, output, whether it looks ahead): rows change with entries at places that the statement does not read for them.
-
-    That a place is not read is asked with NaN there: where a softmax is saturated, other numbers may change nothing. It is a
-    look ahead if the statement reads for each row all places up to it and none behind, and one behind is read.
+    That a place is not read is asked with NaN there: where a softmax is saturated, other numbers may change nothing. Those that
+    are not read are later ones if the statement reads for each row all places up to it and none behind.
     """
     example, base = witness.example, evidence.stated(witness.example)
+    outputs = [k for k, stated in enumerate(base) if stated.ndim > 1]
     for item, value in rows_of_data(evidence.formula, example):
-        found: dict[str, list[tuple[int, int]]] = {}
-        unread: dict[str, set[tuple[int, int]]] = {}
-        for place in range(value.shape[0]):
+        unread = {k: np.zeros((len(base[k]), len(value)), bool) for k in outputs}
+        changed = {k: np.zeros((len(base[k]), len(value)), bool) for k in outputs}
+        for place in range(len(value)):
             moved, gone = np.array(value), np.array(value)
             moved[place], gone[place] = moved[place][..., ::-1] * 0.5 + 0.75, np.nan
             got = evidence.called(example, {item.name: moved}).got
             if got is None or witness.got is None:
                 return
             said = evidence.stated(example, {item.name: gone})
-            for tensor, a, b, c, d in zip(
-                evidence.judge.flat.outputs, base, said, witness.got, got, strict=True
-            ):
-                for row in range(len(a) if a.ndim > 1 else 0):
-                    if not np.array_equal(a[row], b[row], equal_nan=True):
-                        continue
-                    unread.setdefault(tensor.name, set()).add((row, place))
-                    # Rows that have nothing to do with the entries differ by roundings at most. The data are ordinary, of size 1:
-                    # what is close beside the largest entry is so by itself.
-                    if not np.allclose(
-                        c[row], d[row], rtol=evidence.close, atol=evidence.close, equal_nan=True
-                    ):
-                        found.setdefault(tensor.name, []).append((row, place))
-        for tensor in evidence.judge.flat.outputs:
-            for row, place in found.get(tensor.name, ()):
-                hidden = unread[tensor.name]
-                rows = len(base[evidence.judge.flat.outputs.index(tensor)])
-                causal = hidden == {
-                    (r, p)
-                    for r in range(rows)
-                    for p in range(value.shape[0])
-                    if _is_later(evidence, witness, item, p, tensor, r)
-                }
-                yield item, tensor, causal and _is_later(evidence, witness, item, place, tensor, row)
+            # Rows that have nothing to do with the entries differ by roundings at most. The data are ordinary, of size 1: what is
+            # close beside the largest entry is so by itself.
+            close = partial(np.allclose, rtol=evidence.close, atol=evidence.close, equal_nan=True)
+            for k in outputs:
+                for row in range(len(base[k])):
+                    unread[k][row, place] = np.array_equal(base[k][row], said[k][row], equal_nan=True)
+                    changed[k][row, place] = not close(witness.got[k][row], got[k][row])
+        for k in outputs:
+            if not (unread[k] & changed[k]).any():
+                continue
+            rows, places = unread[k].shape
+            later = np.triu(np.ones((rows, places), bool), 1 + places - rows)
+            yield item.name, evidence.judge.flat.outputs[k].name, np.array_equal(unread[k], later)
 
 
 def unread_inputs(evidence: Evidence) -> str:

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from verify.edges import ARITHMETIC, EDGES, GENERATOR, STRICT, UNREAD
-from verify.explain.precision import digits_inside
 from verify.faults import Fault, Unsupported
 from verify.properties.leaks import leaks, unread
 from verify.properties.offending import played_offence
@@ -25,6 +24,7 @@ from verify.report import (
     Counterexample,
     Report,
 )
+from verify.search.precision import digits_inside
 from verify.search.setting import Setting
 from verify.subject.sandbox import seeded
 

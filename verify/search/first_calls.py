@@ -7,11 +7,10 @@ import inspect
 import torch
 
 from verify.edges import ARITHMETIC, SHAPES, STRICT
-from verify.explain.explanation import Reason
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.examples import Example
 from verify.properties.values import judge_value
-from verify.report import FALSIFIED, CheckResult, Report
+from verify.report import FALSIFIED, CheckResult, Reason, Report
 from verify.search.checks import counterexample
 from verify.search.setting import Setting
 from verify.subject.interface import first_calls

@@ -23,8 +23,7 @@ from spec.language.evaluation.evaluate import evaluate
 from spec.language.expr import Literal, lift
 from spec.language.flatten import Flat
 from spec.language.lines import define
-from spec.language.slips.spots import Spot, fixed, spots
-from verify.explain.lines import rewritten
+from spec.language.slips.spots import Spot, fixed, rewritten, spots
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
 from verify.properties.judge import Expected, Judge, Reals
