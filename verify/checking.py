@@ -19,8 +19,7 @@ from verify.adapt.plain import plain
 from verify.edges import split, split_auto
 from verify.explain.conventions import first_that_conforms, fully_said
 from verify.explain.evidence import Evidence
-from verify.explain.explain import explain, explain_beside_conventions
-from verify.explain.explanation import Explanation
+from verify.explain.explain import Explanation, explain, explain_beside_conventions
 from verify.explain.range import conforming_range
 from verify.faults import Unusable
 from verify.inputs.kept_examples import KEPT

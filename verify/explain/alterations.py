@@ -321,7 +321,7 @@ SURELY = 0.9
 """The share of what fails that has to be explained where several explanations differ in few examples."""
 SMALL, SMALLEST = 3, 34
 """So many examples are made small, in steps of half a power of ten, so many of them."""
-FILLS = (*(-(10**power) for power in (4, 9, 6, 5, 8, 10, 12, 20)), -(2**15), -(10**30))
+FILLS = (*(-(10**power) for power in (4, 9, 6, 5, 3, 7, 8, 10, 12, 20)), -(2**15), -65504, -(10**30))
 """Numbers that hidden scores are set to in the field."""
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from verify.explain.alterations import (
     altered,
@@ -26,7 +26,6 @@ from verify.explain.digits import (
     weighs_hidden,
 )
 from verify.explain.evidence import Evidence
-from verify.explain.explanation import Explanation
 from verify.explain.probes import (
     at_equal_sizes,
     looks_ahead,
@@ -79,6 +78,35 @@ CAUSES: Causes = (
 
 SLOPES: Causes = ((stopped, Reason.CAUSE), (gradients_roundabout, Reason.CAUSE))
 """Causes that are looked for where gradients fail and values do not."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What explains a falsification.
+
+    Attributes:
+        said: a sentence.
+        reason: its kind.
+        changes: what it changes of the conventions, if it does.
+        others: what else may be changed, if it fails under these after all.
+        tried: whether an explanation was looked for.
+    """
+
+    said: str = ""
+    reason: Reason = Reason.NONE
+    changes: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[Mapping[str, str], ...] = ()
+    tried: bool = False
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether it says what is nearest, or where it fails, and not why."""
+        return self.reason in (Reason.NONE, Reason.NEAREST, Reason.SIZES, Reason.ENTRIES)
+
+    @property
+    def has_range(self) -> bool:
+        """Whether a limit on entries may make the callable right, as far as this tells."""
+        return self.reason not in (Reason.CONVENTIONS, Reason.SIZES)
 
 
 def explain(setting: Setting, report: Report, kinds: list[str]) -> Explanation:
@@ -224,6 +252,7 @@ __all__ = [
     "CAUSES",
     "FORMS",
     "SLOPES",
+    "Explanation",
     "explain",
     "explain_beside_conventions",
     "explain_values",

@@ -9,8 +9,7 @@ import torch
 
 from spec.language.registry import find
 from verify.explain.evidence import Evidence
-from verify.explain.explain import explain_values
-from verify.explain.explanation import Explanation
+from verify.explain.explain import Explanation, explain_values
 from verify.properties.judge import Judge
 from verify.search.search import Clock
 from verify.search.setting import Setting

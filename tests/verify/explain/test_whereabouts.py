@@ -15,7 +15,7 @@ from impl.normalization import layer_norm as norm
 from tests.verify.explain.explaining import probed, scores, weights
 from verify import check
 from verify.explain.digits import values_roundabout
-from verify.explain.explanation import Explanation
+from verify.explain.explain import Explanation
 from verify.explain.probes import unread_inputs
 from verify.report import Reason
 from verify.subject.sandbox import seeded
