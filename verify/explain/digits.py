@@ -67,10 +67,12 @@ def in_a_narrower_type(evidence: Evidence) -> str:
     nearest = sorted(UNITS, key=lambda kind: abs(math.log(small / UNITS[kind])))
     kinds = (kind for kind in nearest if UNITS[kind] / 64 < small < UNITS[kind] * 64)
     kind = next((kind for kind in kinds if _most_right(evidence, failing, kind)), "")
-    moves = [_movement(evidence, w) for w in evidence.failing] if kind else []
-    stated = sum(as_stated for as_stated, _ in moves)
+    stated = sum(_moves_as_stated(evidence, w) for w in evidence.failing) if kind else 0
+    several = 4 * stated >= len(evidence.failing)
     # All of them: of rows of two entries, normalised, even float32 loses nothing.
-    if stated == len(moves) or (4 * stated >= len(moves) and all(follows for _, follows in moves)):
+    if not kind or stated == len(evidence.failing):
+        return ""
+    if several and all(_moves_twice_as_far(evidence, w) for w in evidence.failing):
         return ""
     if kind != "float32" and AVERAGED * UNITS["bfloat16"] < small < UNITS["bfloat16"] / 2:
         return "float16 or bfloat16 inside: right to one's digits, whatever the type of the inputs"
@@ -86,28 +88,49 @@ def _in_float64(evidence: Evidence) -> list[Witness]:
     return [w for w in seen if w.fails and w.got is not None and w.example.dtype == "float64"]
 
 
-def _movement(evidence: Evidence, witness: Witness) -> tuple[bool, bool]:
-    """Whether results move as they are stated to where an input moves by less than a narrower type tells apart; and whether they
-    move twice as far where it does: what is wrong may do so, too, while what is rounded stays, or jumps once.
+def _moves_as_stated(evidence: Evidence, witness: Witness) -> bool:
+    """Whether results move as they are stated to where inputs move by less than a narrower type tells apart."""
+    found = _moved(evidence, witness, _real(evidence, witness), 1)
+    steps = [(_apart(now - was, then - said), _apart(then, said)) for said, then, was, now in found]
+    return any(step > 0 for _, step in steps) and all(off <= STEADY * step for off, step in steps)
+
+
+def _moves_twice_as_far(evidence: Evidence, witness: Witness) -> bool:
+    """Whether results move twice as far where an input does: what is wrong may do so, too; what is rounded stays, or jumps once.
 
     Each input is moved by itself: others would hide one that is held in a narrower type.
     """
-    given, as_stated, follows = witness.example.inputs, True, True
-    names = [t.name for t in evidence.formula.tensors if t.domain in REAL]
-    for name in (name for name in names if isinstance(given.get(name), np.ndarray)):
-        away = SHIFT * np.random.default_rng(0).uniform(-1, 1, np.shape(given[name]))
-        moved = [witness.example.changed(**{name: given[name] * (1 + k * away)}) for k in (1, 2)]
-        before, after = evidence.stated(witness.example), evidence.stated(moved[0])
-        if all(_apart(b, a) <= NOTHING * _apart(b, 0 * b) for b, a in zip(before, after, strict=True)):
+    for name in _real(evidence, witness):
+        once, twice = (_moved(evidence, witness, [name], times) for times in (1, 2))
+        if once and all(_apart(then, said) <= NOTHING * _apart(said, 0 * said) for said, then, *_ in once):
             continue  # nothing depends on it
-        once, twice = (evidence.called(each).got for each in moved)
-        if once is None or twice is None or witness.got is None:
-            return False, False
-        steps = list(zip(before, after, witness.got, once, twice, strict=True))
-        as_stated &= all(_apart(o - g, a - b) <= STEADY * _apart(a, b) for b, a, g, o, _ in steps)
-        follows &= any(_apart(o, g) > 0 for _, _, g, o, _ in steps)
-        follows &= all(_apart(t - o, o - g) <= STEADY * _apart(o, g) for _, _, g, o, t in steps)
-    return as_stated, follows
+        steps = [
+            (_apart(one, was), _apart(two - one, one - was))
+            for (_, _, was, one), (*_, two) in zip(once, twice, strict=False)
+        ]
+        if not any(step > 0 for step, _ in steps) or any(off > STEADY * step for step, off in steps):
+            return False
+    return True
+
+
+def _real(evidence: Evidence, witness: Witness) -> list[str]:
+    given = witness.example.inputs
+    names = (t.name for t in evidence.formula.tensors if t.domain in REAL)
+    return [name for name in names if isinstance(given.get(name), np.ndarray)]
+
+
+def _moved(
+    evidence: Evidence, witness: Witness, names: Sequence[str], times: int
+) -> list[tuple[Any, Any, Any, Any]]:
+    """What is stated before some inputs move and after it, and what was returned; nothing where that is nothing."""
+    random, given = np.random.default_rng(0), witness.example.inputs
+    away = {name: times * SHIFT * random.uniform(-1, 1, np.shape(given[name])) for name in names}
+    moved = witness.example.changed(**{name: given[name] * (1 + by) for name, by in away.items()})
+    got = evidence.called(moved).got
+    if got is None or witness.got is None:
+        return []
+    said, then = evidence.stated(witness.example), evidence.stated(moved)
+    return list(zip(said, then, witness.got, got, strict=True))
 
 
 def _apart(one: Any, two: Any) -> float:

@@ -240,11 +240,12 @@ def _explain_law(setting: Setting, report: Report) -> Explanation:
 def _scenes(failed: Iterable[CheckResult]) -> str:
     """The checks of robustness among these, as one names them; of sizes of their own also which they are."""
     said = []
-    for check in failed:
-        example = check.counterexample
-        scene, _, sizes = ("" if example is None else example.regime).partition(": ")
-        where = f" ({sizes})" if scene in ("large sizes", "sizes of one") and sizes else ""
-        said += [f"“{check.name.removeprefix('robustness: ')}”{where}"] if check.kind == "robustness" else []
+    for check in (each for each in failed if each.kind == "robustness"):
+        regime = "" if check.counterexample is None else check.counterexample.regime
+        sizes = next(
+            (regime.partition(each)[2] for each in ("large sizes: ", "sizes of one: ") if each in regime), ""
+        )
+        said.append(f"“{check.name.removeprefix('robustness: ')}”" + (f" ({sizes})" if sizes else ""))
     return ", ".join(said)
 
 
