@@ -10,7 +10,11 @@ from typing import Any
 
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
-from verify.explain.explaining import Explained, explain_failures
+from verify.accuracy.grades import LARGE
+from verify.explain.conventions import fully_said
+from verify.explain.evidence import Evidence
+from verify.explain.explain import Explanation, explain, explain_beside_conventions
+from verify.explain.range import conforming_range
 from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
 from verify.inputs.unsaid_sizes import where_something_is_said
@@ -20,7 +24,7 @@ from verify.properties.every import properties_of
 from verify.properties.first_calls import First, make_first_calls, report_first_value
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
-from verify.report import CheckResult, Report, options_said, versions
+from verify.report import CONFORMS, CheckResult, Reason, Report, options_said, versions
 from verify.request import Conventions, Progress, Request, Rules
 from verify.search.found import Budget, Clock
 from verify.search.loop import Search
@@ -145,7 +149,7 @@ def _under_found(fn: Callable[..., Any], request: Request, trial: Trial) -> Repo
         if not report.falsified:
             return report
         first = first or report
-    stated = trial.why.fully_stated(trial.setting.judge)
+    stated = fully_said(trial.setting.judge, trial.why.changes)
     return first if first is not None and stated == dict(trial.why.changes) else _under(fn, request, stated)
 
 
@@ -168,7 +172,7 @@ class Trial:
 
     setting: Setting
     request: Request
-    why: Explained
+    why: Explanation
     first: First | None = None
 
     @classmethod
@@ -212,7 +216,7 @@ class Trial:
         named = request.conventions if request.seeking else ()
         edges = dict(request.edges)
         setting = Setting(judge, caller, report, request.max_examples, budget, edges, named)
-        return cls(setting, request, Explained())
+        return cls(setting, request, Explanation())
 
     @property
     def report(self) -> Report:
@@ -246,7 +250,7 @@ class Trial:
                 report.notes.append("the other checks were not begun: a violation was found")
                 break
             if request.seeking and report.falsified and not self.why.tried:
-                self.why = explain_failures(setting, kinds)
+                self.why = explain(setting, report, kinds)
                 if self.why.changes:
                     break
         if not self.why.changes:  # else it begins anew, under these
@@ -285,13 +289,15 @@ class Trial:
         report, request = self.report, self.request
         sought = any(map(request.wants_cause, report.falsified))
         if sought and not self.why.said:
-            self.why = explain_failures(self.setting, request.kinds)
+            self.why = explain(self.setting, report, request.kinds)
         if self.why.changes:
             self.why = self.confirmed(fn)
-        self.why.tell(self.setting, request.kinds, sought)
+        report.hint, report.reason = self.said() or (raised(report) if sought else ""), self.why.reason
+        if sought and report.falsified and self.why.has_range:
+            report.range = conforming_range(self.setting, report)
         report_first_value(self.setting, self.first)
 
-    def confirmed(self, fn: Callable[..., Any]) -> Explained:
+    def confirmed(self, fn: Callable[..., Any]) -> Explanation:
         """What is said of other conventions, once a whole check under them agrees: that is more than what led to them."""
         failed = ""
         for changes in (self.why.changes, *self.why.others):
@@ -301,10 +307,46 @@ class Trial:
             other.run()
             if not other.report.falsified:
                 said = f"conforms under convention {options_said(changes)}"
-                return self.why if changes is self.why.changes else Explained(said, changes)
+                return (
+                    self.why
+                    if changes is self.why.changes
+                    else Explanation(said, Reason.CONVENTIONS, changes)
+                )
             failed = failed or f": {other.report.falsified[0].name} fails under it"
-        nearest = f"nearest to convention {options_said(self.why.changes)}{failed}"
-        return self.why.unconfirmed(nearest, self.setting, self.request.kinds)
+        near = f"nearest to convention {options_said(self.why.changes)}{failed}"
+        if not fully_said(self.setting.judge, self.why.changes):
+            beside = explain_beside_conventions(Evidence(self.setting, self.request.kinds), self.report)
+            if beside.said:
+                return beside
+        return Explanation(near, Reason.NEAREST)
+
+    def said(self) -> str:
+        """What explains a falsification; where nothing does, in which line digits are lost, if that is certain."""
+        why, failed = self.why, self.report.falsified
+        lossy = [c for c in self.report.checks if c.kind == "accuracy" and c.verdict != CONFORMS]
+        places = [str(check.details["place"]) for check in lossy if check.details.get("explained")]
+        scenes = [str(check.details["place"]) for check in lossy if check.details.get("explains_large")]
+        if scenes and [check.name for check in failed] == [LARGE]:
+            return f"{why.said}: {scenes[0]}"
+        if why.reason is Reason.SINGLE and any(c.kind == "value" and c.dtype == "float32" for c in failed):
+            why = (
+                Explanation()
+            )  # of too few examples, where time was short: it is not right in float32 either
+        if not places or not why.is_vague:
+            return why.said
+        return f"{places[0]}; {why.said}" if why.reason in (Reason.SIZES, Reason.ENTRIES) else places[0]
+
+
+def raised(report: Report) -> str:
+    """What a callable raises where nothing else is wrong that explains it."""
+    for failed in report.falsified:
+        compared = failed.counterexample is not None and failed.counterexample.got is not None
+        if compared or not failed.raised:
+            return ""
+        where = failed.name.removeprefix("robustness: ")
+        scene = f", in “{where}”" if failed.kind == "robustness" else ""
+        return f"it raises {failed.raised}{scene}"
+    return ""
 
 
 def _compared(result: CheckResult) -> bool:

@@ -284,7 +284,7 @@ def _judge_offence(judge: Judge, caller: Caller, key: str, example: Example) -> 
         if key not in caller.offences and judge.formula.law is None and differentiable(judge):
             judge_gradient(judge, caller, with_cotangents(judge, example, 0))
     except Fault as fault:
-        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     found = caller.offences.get(key)
     return Outcome() if found is None else Outcome(ratio=math.inf, message=found.message)
 

@@ -14,7 +14,11 @@ class Absent(Exception):  # noqa: N818 said in reports as it stands
 
 
 class Fault(Exception):  # noqa: N818 said in reports as it stands
-    """The callable is at fault; the message is one line."""
+    """The callable is at fault; the message is one line; ``raised``: the error that it raised, if that is the fault."""
+
+    def __init__(self, message: str, raised: str = "") -> None:
+        super().__init__(message)
+        self.raised = raised
 
 
 class Unsupported(Exception):  # noqa: N818 said in reports as it stands
@@ -72,4 +76,4 @@ def blamed(error: BaseException, begin: str, dtype: str, known: bool, shapes: st
         and re.search(rf"\b({_SPOKEN[dtype]})\b", said, re.IGNORECASE)
     ):
         return Unsupported(line)
-    return Fault(line)
+    return Fault(line, complaint(error))

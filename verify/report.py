@@ -12,7 +12,7 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from enum import Enum
+from enum import Enum, StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
@@ -34,7 +34,7 @@ REPORTED = "reported, not judged"
 """How the message of a check begins that says something and judges nothing."""
 
 
-class Reason(Enum):
+class Inconclusive(Enum):
     """Why a check is inconclusive."""
 
     NO_GRADIENT = "no gradient"
@@ -131,6 +131,7 @@ class CheckResult:
         dtype: the type checked, if the check belongs to one.
         ratios: the largest error/bound by regime.
         leads: whether what else failed may follow from this: it is told first, and replayed.
+        raised: the error that a call raised, if that is what failed.
         reason: why it is inconclusive, where that matters to others.
     """
 
@@ -146,17 +147,18 @@ class CheckResult:
     ratios: dict[str, float] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     leads: bool = False
-    reason: Reason | None = None
+    raised: str = ""
+    reason: Inconclusive | None = None
 
     @property
     def reported(self) -> bool:
         """Whether it was looked at and not judged."""
-        return self.reason is Reason.REPORTED
+        return self.reason is Inconclusive.REPORTED
 
     def unjudged(self) -> CheckResult:
         """Itself, whose finding is reported and not judged from now on."""
         self.verdict, self.message = INCONCLUSIVE, f"{REPORTED}: {self.message}"
-        self.reason = Reason.REPORTED
+        self.reason = Inconclusive.REPORTED
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -227,6 +229,30 @@ class Range:
         return f"conforms where {self.says}; beyond: {self.beyond}"
 
 
+class Reason(StrEnum):
+    """The kind of an explanation; programs decide by it, and never by the sentence."""
+
+    NONE = ""
+    CONVENTIONS = "conventions"
+    """It conforms under other conventions."""
+    NEAREST = "nearest"
+    """Some conventions are nearer than others, and it fails under them, too."""
+    CAUSE = "cause"
+    """It computes something else, which is named."""
+    SINGLE = "single"
+    """It computes in float32 inside."""
+    CALLS = "calls"
+    """It fails behind other calls alone, or in the first of all."""
+    UNSTEADY = "unsteady"
+    """It is not the same from call to call: one call shows nothing."""
+    SIZES = "sizes"
+    """It fails at some sizes alone, or under some masks: no limit on entries makes it right there."""
+    ENTRIES = "entries"
+    """It fails at large entries alone, or in few regimes."""
+    SCENES = "scenes"
+    """Plain calls conform; only some scene of use fails."""
+
+
 @dataclass
 class Report:
     """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn;
@@ -245,6 +271,7 @@ class Report:
     checks: list[CheckResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     hint: str = ""
+    reason: Reason = Reason.NONE
     found: dict[str, str] = field(default_factory=dict)
     seed: int = 0
     max_examples: int = 100

@@ -68,8 +68,7 @@ def by_order(descending: bool):
 def test_which_of_equally_likely_tokens_is_taken_is_a_property() -> None:
     """The statement takes the first in the vocabulary; who takes another conforms, and is told so, with the place."""
     first, last = (
-        check(by_order(way), procedures()["decoding.greedy"], max_examples=10)
-        for way in (False, True)
+        check(by_order(way), procedures()["decoding.greedy"], max_examples=10) for way in (False, True)
     )
     assert (first.verdict, last.verdict) == ("conforms", "conforms")
     assert [each.name for each in first.properties] == []

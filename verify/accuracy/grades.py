@@ -39,7 +39,7 @@ from verify.report import (
     INCONCLUSIVE,
     CheckResult,
     Counterexample,
-    Reason,
+    Inconclusive,
     Report,
 )
 from verify.search.found import Found
@@ -132,7 +132,7 @@ class AccuracyProperty(Property[Graded]):
     def gradients(self) -> bool:
         """Whether gradients are graded, too: those that are there, and right."""
         checks = self.setting.report.checks
-        none = any(c.kind == "gradient" and c.reason is Reason.NO_GRADIENT for c in checks)
+        none = any(c.kind == "gradient" and c.reason is Inconclusive.NO_GRADIENT for c in checks)
         wrong = {c.kind for c in self.failed} & {"value", "gradient"}
         return not none and not wrong and bool(differentiable(self.setting.judge))
 

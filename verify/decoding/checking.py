@@ -15,7 +15,7 @@ from verify.decoding.ties import told_of_ties
 from verify.edges import GENERATOR
 from verify.explain.conventions import combinations
 from verify.faults import Unsupported, Unusable
-from verify.report import CONFORMS, FALSIFIED, CheckResult, Counterexample, Report, versions
+from verify.report import CONFORMS, FALSIFIED, CheckResult, Counterexample, Reason, Report, versions
 from verify.request import Request
 from verify.search.found import Budget, Clock, Found
 from verify.search.loop import Search
@@ -32,8 +32,6 @@ SHARE = 0.3
 """The share of the examples that each requirement gets; the comparison with the reference gets all."""
 SECONDS = 4.0
 """How long a counterexample is made smaller."""
-UNSTEADY = "wrong now and then"
-"""How it is said of a callable that is not the same twice."""
 
 
 class CaseProperty(Property[Any]):
@@ -168,7 +166,8 @@ def _answer(fn: Callable[..., Any], procedure: Procedure, request: Request) -> R
             report.has(GENERATOR, "it draws from a global random generator, which it has no need of", "used")
         if not report.falsified and not budget.clock.over:
             told_of_ties(judge, report)
-        report.hint = _cause(tried) or alone.message
+        said, report.reason = _cause(tried)
+        report.hint = said or alone.message
         if budget.clock.over:
             judged = sum(check.examples for check in results)
             report.unfinished = f"time ran out: {judged} cases were judged"
@@ -205,19 +204,19 @@ def _alone(judge: Judge, tried: Sequence[CaseProperty], results: Sequence[CheckR
     return made
 
 
-def _cause(tried: Sequence[CaseProperty]) -> str:
+def _cause(tried: Sequence[CaseProperty]) -> tuple[str, Reason]:
     """What explains a falsification: that it cannot be asked, that it is not the same twice, or which requirement it violates,
     which says more than how it differs from the reference.
     """
     wrong = {prop.check: prop.seen for prop in tried if prop.seen is not None}
     if VALUE in wrong and wrong[VALUE].fault:
-        return f"it {wrong[VALUE].wrong}"
+        return f"it {wrong[VALUE].wrong}", Reason.CAUSE
     if REPEATS in wrong or _now_and_then(tried):
-        return f"{UNSTEADY}: the same call gives another result"
+        return "not the same from call to call: the same call gives another result", Reason.UNSTEADY
     for prop in tried:
         if prop.check in wrong and prop.check != VALUE and not wrong[prop.check].fault:
-            return f"violated: {prop.asked.procedure.named[prop.check].sentence}"
-    return wrong[VALUE].wrong if VALUE in wrong else ""
+            return f"violated: {prop.asked.procedure.named[prop.check].sentence}", Reason.CAUSE
+    return (wrong[VALUE].wrong, Reason.CAUSE) if VALUE in wrong else ("", Reason.NONE)
 
 
 def _now_and_then(tried: Sequence[CaseProperty]) -> bool:

@@ -1,1 +1,1 @@
-"""What explains a falsification."""
+"""What explains a falsification: other conventions, a cause, a range, sizes, or calls alone."""

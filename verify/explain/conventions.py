@@ -1,5 +1,271 @@
-"""Which conventions a callable follows."""
+"""The conventions nearest to a callable: every combination is tried, and a majority of the examples decides.
 
-from verify.search.nearest import combinations
+Where values in float64 do not tell, others do: float32 of what computes in float32 inside; more examples, or gradients, of what
+fails there alone; a few draws, and then all, of a law.
+"""
 
-__all__ = ["combinations"]
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+
+from spec.language.convention import INTERMEDIATES, Convention
+from spec.language.formula import Formula
+from spec.language.procedure import Procedure
+from verify.edges import ARITHMETIC, STRICT
+from verify.explain.evidence import SECONDS, SPOILT, Evidence, Witness
+from verify.inputs.unsaid_sizes import where_something_is_said
+from verify.laws.checking import check_law
+from verify.properties.judge import Judge
+from verify.properties.plain_calls import check_gradients, check_values
+from verify.properties.precision import digits_inside
+from verify.properties.setting import Setting
+from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, options_said
+
+MOST = 2
+"""Other choices that are tried where the nearest fails after all: each is a check of its own."""
+MAJORITY = 0.5
+"""The share of the examples failing by default that have to conform under other conventions."""
+CLEARLY = 0.8
+"""The share of all examples that have to conform under other conventions, for these to be the explanation."""
+COARSE, FEW = 1e-5, 3
+"""An error below this share of the largest entry may be float32's: on ordinary data its roundings come to far less. So many
+examples are looked at under each choice of conventions."""
+TRIED = 0.02
+"""The share of the draws with which another combination of conventions is tried first: most are refused by a few."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """A choice of conventions and what it changes; how many of the examples conform under it, of how many.
+
+    ``others``: changes under which more of them conform, or which leave unsaid what values alone do not settle: of a mask that is
+    added the gradients are no mean's. ``telling``: something is said under it of one that fails by default.
+    """
+
+    judge: Judge
+    changes: dict[str, str]
+    conforming: int
+    examples: int
+    others: tuple[Mapping[str, str], ...] = ()
+    telling: bool = True
+
+    @cached_property
+    def said(self) -> str:
+        """What it changes: ``eps=outside, divisor=unbiased``."""
+        return options_said(self.changes)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether what fails by default lies within bounds that say nothing, though nothing is left unsaid of it."""
+        return not self.telling and not self.judge.partial
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it explains what fails."""
+        return not self.vacuous and self.conforming >= CLEARLY * self.examples
+
+
+def combinations(
+    formula: Formula | Procedure, chosen: Mapping[str, str], named: Collection[str] = ()
+) -> list[dict[str, str]]:
+    """Every other combination of conventions as what it changes, fewest changes first; those ``named`` stay."""
+    conventions: tuple[Convention, ...] = tuple(c for c in formula.conventions if c.name not in named)
+    every = [
+        {c.name: option for c, option in zip(conventions, options, strict=True) if option != chosen[c.name]}
+        for options in product(*(c.options for c in conventions))
+    ]
+    return sorted((changes for changes in every if changes), key=len)
+
+
+def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
+    """The conventions under which most of what fails conforms, those ``named`` unchanged; None where there are none.
+
+    An option that leaves something unsaid is taken only where none that says it will do. Arithmetic that rounds every
+    operation is the last resort: it widens every bound.
+    """
+    judge = evidence.judge
+    witnesses = [w for w in (*evidence.drawn, *evidence.ordinary) if w.got is not None]
+    failing = [w for w in witnesses if w.fails]
+    if not failing:
+        return None
+    found: list[tuple[tuple[bool, bool, bool, int, int], Nearest]] = []
+    for changes in combinations(judge.formula, judge.conventions, named):
+        other = Judge(judge.formula, {**judge.conventions, **changes})
+        made = _tried(evidence, other, changes, witnesses, failing)
+        if made is not None:
+            left = made.examples - made.conforming
+            key = (left > SPOILT * made.examples, made.vacuous, other.partial, left, len(changes))
+            found.append((key, made))
+    if found:
+        first, *rest = [made for _, made in sorted(found, key=lambda each: each[0])]
+        after = [r for r in rest if r.judge.partial > first.judge.partial or r.conforming > first.conforming]
+        return replace(first, others=tuple(other.changes for other in after[:MOST]))
+    return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, witnesses, failing)
+
+
+def fully_said(judge: Judge, changes: Mapping[str, str]) -> dict[str, str]:
+    """Changes without those that only leave more unsaid than a judge does."""
+
+    def leaves_unsaid(name: str, option: str) -> bool:
+        return Judge(judge.formula, {**judge.conventions, name: option}).partial > judge.partial
+
+    return {
+        name: option
+        for name, option in changes.items()
+        if name not in judge.conventions or not leaves_unsaid(name, option)
+    }
+
+
+def first_that_conforms(
+    held: Callable[..., Report], statement: Formula | Procedure, named: Mapping[str, str]
+) -> Report:
+    """The report under our conventions; if that is falsified and one under others is not, the first such.
+
+    For what no single example decides: procedures. ``held`` makes a report under given ``conventions``; those ``named`` stay.
+    """
+    ours = held(conventions=named)
+    if not ours.falsified:
+        return ours
+    for changes in combinations(statement, ours.conventions, named):
+        other = held(conventions={**named, **changes})
+        if not other.falsified:
+            other.found = {**named, **changes}
+            return other
+    return ours
+
+
+def _rounded(evidence: Evidence, witnesses: list[Witness], failing: list[Witness]) -> Nearest | None:
+    judge, changes = evidence.judge, {INTERMEDIATES.name: "storage"}
+    other = Judge(judge.formula, {**judge.conventions, **changes})
+    return _tried(evidence, other, changes, witnesses, failing)
+
+
+def _tried(
+    evidence: Evidence,
+    other: Judge,
+    changes: dict[str, str],
+    witnesses: list[Witness],
+    failing: list[Witness],
+) -> Nearest | None:
+    if other.partial:
+        said = where_something_is_said(other, evidence.caller.sizes)
+        witnesses, failing = (
+            [w for w in part if said.fits(w.example.sizes)] for part in (witnesses, failing)
+        )
+        if not failing:
+            return None
+    other.ahead(w.example for w in witnesses)
+    passed, right, wrong = 0, 0, 0
+    for tried, witness in enumerate(failing, 1):
+        outcome = evidence.under(other, witness)
+        passed += not outcome.fails
+        right += outcome.effective and not outcome.fails
+        wrong += outcome.fails
+        if passed + len(failing) - tried <= MAJORITY * len(failing):
+            return None
+    if wrong > right and other.partial:  # of most nothing is said, and what is said of the others is not so
+        return None
+    own = telling = right > 0
+    # Where masks are of keys, an example that is fully masked may be one of which nothing is said: others have to tell.
+    others = [w for w in witnesses if not w.fails]
+    judged = [evidence.under(other, witness) for witness in others]
+    spoilt = sum(outcome.fails for outcome in judged)
+    telling |= any(outcome.effective and not outcome.fails for outcome in judged)
+    if not telling or spoilt > SPOILT * len(others):
+        return None
+    return Nearest(other, changes, passed + len(others) - spoilt, len(witnesses), telling=own)
+
+
+# Where values in float64 do not tell -----------------------------------------------------------------------------------
+
+
+def nearest_in_float32(evidence: Evidence) -> Nearest | None:
+    """The conventions of a callable that computes in float32 inside: those under which it does, and holds in float32."""
+    setting = evidence.setting
+    if setting.edges.get(ARITHMETIC) == STRICT[ARITHMETIC] or not {"float32", "float64"} <= {*evidence.kinds}:
+        return None
+    others = (judge for judge, _ in _others(setting))
+    if not _is_coarse(evidence, evidence.failing) and not any(
+        _is_coarse(evidence, evidence.failing[:FEW], judge) for judge in others
+    ):
+        return None
+    near = nearest(Evidence(setting, ["float32"]), setting.named)
+    return None if near is None or digits_inside(setting.aside(judge=near.judge)) is None else near
+
+
+def _is_coarse(evidence: Evidence, witnesses: list[Witness], judge: Judge | None = None) -> bool:
+    """Whether some results are off by as little as float32 rounds."""
+    if judge is None:
+        return any(0 < evidence.error(each) < COARSE for each in witnesses)
+    with evidence.judged_by(judge):
+        return not evidence.late and _is_coarse(evidence, witnesses)
+
+
+def nearest_beyond_values(setting: Setting, report: Report, kinds: list[str]) -> Nearest | None:
+    """The conventions of a callable of which a theorem or a gradient fails, where no value does.
+
+    More examples show wrong values where there are any. Else every combination is tried at the gradients that fail.
+    """
+    near = nearest(Evidence(setting, kinds, many=True), setting.named)
+    if near is not None or not any(check.kind == "gradient" for check in report.falsified):
+        return near
+    began = time.process_time()
+    for judge, changes in _others(setting):
+        if setting.clock.over or time.process_time() - began > SECONDS:
+            return None
+        other = setting.aside(judge=judge)
+        again = list(_checked_again(other, report))
+        if again and all(each.verdict == CONFORMS for each in again):
+            examples = sum(each.examples for each in again)
+            return Nearest(judge, changes, examples, examples)
+    return None
+
+
+def _others(setting: Setting) -> list[tuple[Judge, dict[str, str]]]:
+    """Other choices of conventions: those that leave nothing unsaid first."""
+    ours = setting.judge
+    every = [
+        (Judge(ours.formula, {**ours.conventions, **changes}), changes)
+        for changes in combinations(ours.formula, ours.conventions, setting.named)
+    ]
+    return sorted(every, key=lambda each: each[0].partial)
+
+
+def _checked_again(setting: Setting, report: Report) -> Iterator[CheckResult]:
+    """What failed, and the values, under other conventions; nothing after what fails there as well."""
+    for failed in (each for each in report.falsified if each.kind == "gradient"):
+        for check in (check_gradients, check_values):
+            result = check(setting, str(failed.dtype))
+            yield result
+            if result.verdict != CONFORMS:
+                return
+
+
+def of_draws(setting: Setting) -> dict[str, str]:
+    """The changes of conventions under which a law holds; none where there are no such."""
+    ours, caller = setting.judge, setting.caller
+    for changes in combinations(ours.formula, ours.conventions, setting.named):
+        other = Judge(ours.formula, {**ours.conventions, **changes})
+        checks = (
+            check_law(caller, other.formula, other.conventions, setting.seed, caller.device, asked=share)
+            for share in (TRIED, 1.0)
+        )
+        if not any(each.verdict == FALSIFIED for law in checks for each in law):
+            return changes
+    return {}
+
+
+__all__ = [
+    "Nearest",
+    "combinations",
+    "first_that_conforms",
+    "fully_said",
+    "nearest",
+    "nearest_beyond_values",
+    "nearest_in_float32",
+    "of_draws",
+]

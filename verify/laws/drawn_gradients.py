@@ -6,7 +6,6 @@ a statement of its own, with what was drawn among its inputs, and is differentia
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
@@ -113,7 +112,7 @@ def judge_drawn(judge: Judge, given: Judge, setting: Setting, example: Example) 
         outputs = caller.results(arguments, example.sizes, example.batch, example.dtype)
         found = backward(caller, example, arguments, outputs)
     except Fault as fault:
-        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     inputs = dict(example.inputs)
     for item, value in zip(caller.returns, outputs, strict=True):
         if item not in given.flat.outputs:

@@ -241,8 +241,8 @@ def print_end(
         print_table(console, table(reports, judgement))
         console.print(Text(f"\n{LEGEND}", style="dim"))
     else:
-        for line in formula_lines(reports, judgement):
-            console.print(line, soft_wrap=True)
+        for row in formula_lines(reports, judgement):
+            console.print(row, soft_wrap=True)
     if judgement.expected:
         console.print(f"\n[bold]Known deviations[/bold], all as listed in {listed}:")
         told: dict[str, dict[str, None]] = {}

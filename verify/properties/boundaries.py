@@ -7,7 +7,6 @@ Where that is a boundary is seen from the statement itself: its value jumps betw
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -128,7 +127,7 @@ def at_a_boundary(judge: Judge, caller: Caller, example: Example) -> Outcome:
         arguments = caller.arguments(example.inputs, example.dtype)
         got = caller.results(arguments, example.sizes, example.batch, example.dtype)
     except Fault as fault:
-        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     names = [tensor.name for tensor in judge.flat.outputs]
     expected = [Expected(n, v, b) for n, v, b in zip(names, here, bounds, strict=True)]
     outcome = worst([compare(e, values(g)) for e, g in zip(expected, got, strict=True)])

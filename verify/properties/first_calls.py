@@ -13,7 +13,7 @@ from verify.inputs.examples import Example
 from verify.properties.plain_calls import counterexample
 from verify.properties.setting import Setting
 from verify.properties.values import judge_value
-from verify.report import FALSIFIED, CheckResult, Report
+from verify.report import FALSIFIED, CheckResult, Reason, Report
 from verify.subject.interface import first_calls
 
 FIRST = "value of the first call"
@@ -92,6 +92,7 @@ def report_first_value(setting: Setting, first: First | None) -> None:
         return
     result.leads = True
     report.checks.insert(0, result)
+    report.reason = Reason.CALLS
     report.hint = "only the first call is wrong: those that follow conform"
 
 

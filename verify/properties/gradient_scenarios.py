@@ -7,7 +7,6 @@ call may come before the backward pass.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
@@ -41,7 +40,7 @@ def _judged(play: Scene) -> Scene:
         try:
             return explain(judge, caller, play(judge, caller, example), example)
         except Fault as fault:
-            return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+            return Outcome.of_fault(fault, judge.formula.title)
 
     return scene
 

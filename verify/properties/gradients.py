@@ -70,7 +70,7 @@ def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
     try:
         found = pulled(caller, example, arguments)
     except Fault as fault:
-        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     if unsaid(judge, example):
         return Outcome(idle=True)
     return compared(judge, caller, example, found, expected_batch(judge, example, list(found)))

@@ -6,7 +6,6 @@ drawn as for real models, so that no softmax is saturated and no bound is wide.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -182,7 +181,7 @@ def of_a_large_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
         seeded = {name: _elsewhere_zero(value, places) for name, value in example.cotangents.items()}
         found = backward(caller, replace(example, cotangents=seeded), passed, outputs)
     except Fault as fault:
-        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"}
     slopes = expected_batch(judge, part, list(found))
     slopes |= {name: _spread(each, places, example) for name, each in slopes.items() if name in data}

@@ -12,11 +12,11 @@ from verify.inputs.examples import Example, Recipe, Space
 from verify.inputs.kinds import DEFAULT_TYPES
 from verify.inputs.simplest import Plain, simpler
 from verify.properties.gradients import judge_gradient
+from verify.properties.precision import reported_if_single
 from verify.properties.setting import Setting
-from verify.properties.single_precision import reported_if_single
 from verify.properties.slopes import JUDGED, announce, with_cotangents
 from verify.properties.values import judge_value
-from verify.report import CONFORMS, INCONCLUSIVE, CheckResult, Counterexample, Kind, Reason
+from verify.report import CONFORMS, INCONCLUSIVE, CheckResult, Counterexample, Inconclusive, Kind
 from verify.search.found import Found
 from verify.search.loop import Search
 from verify.search.outcome import Outcome
@@ -291,7 +291,7 @@ class GradientProperty(SearchedProperty):
         if self.dtype not in JUDGED and result.verdict == CONFORMS:
             result.verdict, result.worst_ratio = INCONCLUSIVE, max(self.ratios, default=None)
             result.message = f"reported, not judged: gradients in {self.dtype}"
-            result.reason = Reason.REPORTED
+            result.reason = Inconclusive.REPORTED
         return super().conclude(found, result)
 
 

@@ -155,7 +155,7 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
                     arguments[place] = new
             reused.append(_read(caller.results(arguments, case.sizes, case.batch, kind)))
     except Fault as fault:
-        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     returned = kind or str(before[0].dtype).removeprefix("torch.")
     results = (first, seen[0]), (second, seen[1]), (second, reused[0]), (first, reused[1])
     outcomes = [held_to(judge, replace(case, dtype=returned), found) for case, found in results]
@@ -236,7 +236,7 @@ def results_written_to(judge: Judge, caller: Caller, example: Example) -> Outcom
     try:
         first = caller.results(_passed(caller, example), example.sizes, example.batch, kind)
     except Fault as fault:
-        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     with caller.overwritten(first) as changed:
         return judge_value(judge, caller, example) if changed else Outcome(idle=True)
 
@@ -263,7 +263,7 @@ def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -
             caller.results(_passed(caller, example), example.sizes, example.batch, None) for _ in range(2)
         )
     except Fault as fault:
-        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     ids = next(
         (v for v in _passed(caller, example) if isinstance(v, torch.Tensor) and v.dtype == torch.int64), None
     )
@@ -287,7 +287,7 @@ def drawn(layout: Layout) -> Scene:
             passed = [layout(a) for a in _passed(caller, example)]
             caller.results(passed, example.sizes, example.batch, None)
         except Fault as fault:
-            return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+            return Outcome.of_fault(fault, judge.formula.title)
         return Outcome(effective=True)
 
     return play

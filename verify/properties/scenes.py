@@ -211,8 +211,10 @@ class SizedScene(SceneProperty):
 
 
 class SharedScene(SceneProperty):
-    """Inputs that a batch shares, passed once for all members. No statement promises that they may be, and what is right of inputs
-    of one batch may be wrong of such (``gather`` takes the first members). What is wrong there, or refused, is a property.
+    """Inputs that a batch shares, passed once for all members.
+
+    No statement promises that they may be, and what is right of inputs of one batch may be wrong of such (``gather`` takes the
+    first members). What is wrong there, or refused, is a property.
     """
 
     def __init__(self, setting: Setting, scenario: Scenario, kinds: Sequence[str]) -> None:

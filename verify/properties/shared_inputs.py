@@ -86,7 +86,7 @@ def gradients_of_shared(judge: Judge, caller: Caller, example: Example) -> Outco
     try:
         found = pulled(caller, passed, _arguments(caller, passed, True))
     except Fault as fault:
-        return Outcome(ratio=np.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     expected = expected_batch(judge, meant, list(found), names)
     for name in expected.keys() & {*names}:
         shape, each = np.shape(passed.inputs[name]), expected[name]

@@ -29,7 +29,7 @@ from verify.properties.theorems import (
     sizes_needed,
     sizes_of_inputs,
 )
-from verify.report import CheckResult, Reason
+from verify.report import CheckResult, Inconclusive
 from verify.search.found import Found
 from verify.search.outcome import Outcome
 from verify.search.property import NotRunnable, grouped
@@ -198,7 +198,7 @@ class TheoremProperty(ExampleProperty):
         caller = self.setting.caller
         if caller.sizes and not found.examples and not found.unsupported and not self.setting.clock.over:
             raise NotRunnable(f"not where {caller.sizes}")
-        if result.reason is Reason.VACUOUS and not caller.takes_mask and _masked(self.theorem):
+        if result.reason is Inconclusive.VACUOUS and not caller.takes_mask and _masked(self.theorem):
             raise NotRunnable("the callable takes no mask")
         result.dtype = None if found.case is None else found.case.dtype
         result.details["title"] = self.theorem.title

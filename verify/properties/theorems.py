@@ -106,7 +106,7 @@ def _judged(
         except Fault as fault:
             if together:
                 raise
-            found = [Outcome(ratio=np.inf, message=str(fault), violates=theorem.title)]
+            found = [Outcome.of_fault(fault, theorem.title)]
         except (TypeError, KeyError, IndexError, NotImplementedError, StopIteration) as error:
             raise NotRunnable(f"{type(error).__name__}: {error}") from error
         if calls.asked:

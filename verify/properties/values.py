@@ -89,7 +89,7 @@ def judge_call(
     try:
         got = caller.results(arguments, example.sizes, example.batch, example.dtype if judge.real else None)
     except Fault as fault:
-        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome.of_fault(fault, judge.formula.title)
     if not judge.real:  # without real inputs the callable chooses the type, and the bound follows it
         example = replace(example, dtype=str(got[0].dtype).removeprefix("torch."))
     outcome = held_to(judge, replace(asked or example, dtype=example.dtype), [values(g) for g in got])

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from verify.report import Reason
+from verify.report import Inconclusive
 from verify.search.outcome import Outcome
 
 
@@ -76,7 +76,7 @@ class Found:
     outcome: Outcome | None = None
     latest: float = 0.0
     unsupported: str = ""
-    reason: Reason | None = None
+    reason: Inconclusive | None = None
     cut: bool = False
     returned: str = ""
     violated: float | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from hypothesis import target
 
 from verify.faults import NoGradient, Unsupported
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Reason
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Inconclusive
 from verify.search.drawing import find, is_kept
 from verify.search.found import Budget, Found
 from verify.search.property import Case, NotRunnable, Property
@@ -75,7 +75,9 @@ class Search(Generic[Case]):
                     return
         except Unsupported as said:
             self.found.unsupported = str(said)
-            self.found.reason = Reason.NO_GRADIENT if isinstance(said, NoGradient) else Reason.UNSUPPORTED
+            self.found.reason = (
+                Inconclusive.NO_GRADIENT if isinstance(said, NoGradient) else Inconclusive.UNSUPPORTED
+            )
 
     def hunt(self, drawn: SearchStrategy[Any], count: int, name: str, seed: int) -> None:
         """Let Hypothesis draw groups of examples, towards large ratios, up to the first violation."""
@@ -148,7 +150,7 @@ class Search(Generic[Case]):
             if self.budget.small:
                 self.shrink()
             outcome = found.outcome
-            result.verdict, result.message = FALSIFIED, outcome.message
+            result.verdict, result.message, result.raised = FALSIFIED, outcome.message, outcome.raised
             result.worst_ratio = max(found.worst or 0.0, outcome.ratio)
             result.counterexample = prop.counterexample(found.case, outcome)
         elif found.unsupported:
@@ -157,7 +159,7 @@ class Search(Generic[Case]):
             result.verdict = INCONCLUSIVE
             result.message = "no example was judged" + (" in the time given" if found.cut else "")
         elif not found.effective:
-            result.verdict, result.message, result.reason = INCONCLUSIVE, VACUOUS, Reason.VACUOUS
+            result.verdict, result.message, result.reason = INCONCLUSIVE, VACUOUS, Inconclusive.VACUOUS
         elif found.cut:
             result.message = f"stopped after {found.examples} examples: the time was over"
         elif prop.kind in ("value", "gradient") and (mute := found.asked - found.answered):

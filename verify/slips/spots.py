@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
@@ -66,6 +66,12 @@ def spots(flat: Flat, line: Definition) -> Iterator[Spot]:
     yield from below(line.right, False, lambda new: new)
 
 
+def rewritten(flat: Flat, rights: Mapping[Definition, Any]) -> Flat:
+    """A statement with other right sides in some lines."""
+    lines = tuple(replace(line, right=rights[line]) if line in rights else line for line in flat.lines)
+    return replace(flat, lines=lines)
+
+
 def fixed(node: Any) -> bool:
     """Whether a part depends on sizes alone."""
     return (
@@ -75,4 +81,4 @@ def fixed(node: Any) -> bool:
     )
 
 
-__all__ = ["Spot", "Written", "fixed", "spots"]
+__all__ = ["Spot", "Written", "fixed", "rewritten", "spots"]

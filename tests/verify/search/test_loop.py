@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from verify.faults import NoGradient, Unsupported
-from verify.report import Counterexample, Reason
+from verify.report import Counterexample, Inconclusive
 from verify.search import drawing
 from verify.search.found import Budget, Clock
 from verify.search.loop import Search
@@ -124,7 +124,9 @@ def test_time_that_runs_out_is_said():
     assert "time" in result.message
 
 
-@pytest.mark.parametrize(("error", "reason"), [(Unsupported, Reason.UNSUPPORTED), (NoGradient, Reason.NO_GRADIENT)])
+@pytest.mark.parametrize(
+    ("error", "reason"), [(Unsupported, Inconclusive.UNSUPPORTED), (NoGradient, Inconclusive.NO_GRADIENT)]
+)
 def test_what_is_not_supported_is_inconclusive_with_its_reason(error, reason):
     """The reason is told apart by its type, not by its text."""
 
@@ -156,4 +158,4 @@ def test_a_check_that_no_example_had_a_bearing_on_is_vacuous():
         def judge(self, case):
             return Outcome()
 
-    assert run(Mute(0, planned=(1, 2))).reason is Reason.VACUOUS
+    assert run(Mute(0, planned=(1, 2))).reason is Inconclusive.VACUOUS

@@ -10,10 +10,10 @@ import impl.recurrent
 import impl.scores
 from spec.language.registry import find
 from verify import check
+from verify.explain.range import Candidate, RangeSearch
 from verify.inputs.examples import members
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
-from verify.search.ranges import Candidate, RangeSearch
 from verify.subject.caller import Caller
 
 pytestmark = pytest.mark.usefixtures("ungraded")

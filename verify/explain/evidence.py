@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,7 @@ from verify.inputs.examples import Example
 from verify.oracle import PLAIN
 from verify.properties.judge import Judge, Reals
 from verify.properties.setting import Setting
+from verify.properties.slopes import REAL
 from verify.properties.values import compare
 from verify.search.outcome import Outcome, worst
 from verify.subject.returned import held, values
@@ -89,8 +91,8 @@ class Evidence:
         space = setting.space()
         self.dear = space.sizing.dear
 
-    def anew(self) -> None:
-        """Spend as much time again: what other conventions took is not taken from the causes."""
+    def restart_time(self) -> None:
+        """Reset the time budget."""
         self.began = time.process_time()
 
     @property
@@ -200,6 +202,25 @@ class Evidence:
             shapes,
         )
 
+    @contextmanager
+    def judged_by(self, judge: Judge) -> Iterator[None]:
+        """Explain under other conventions for a while."""
+        ours, self.judge = self.judge, judge
+        try:
+            yield
+        finally:
+            self.judge = ours
+
+    def error(self, witness: Witness) -> float:
+        """The largest error of a result beside the largest entry that is stated."""
+        found = 0.0
+        with np.errstate(all="ignore"):
+            for said, got in zip(self.stated(witness.example), witness.got or (), strict=True):
+                scale = float(np.abs(said).max(initial=0.0)) or 1.0
+                off = np.nan_to_num(np.abs(got - said), nan=np.inf)
+                found = max(found, float(off.max(initial=0.0)) / scale)
+        return found
+
     def under(self, judge: Judge, witness: Witness) -> Outcome:
         """How results fare under a judge."""
         rigorous = None if judge is self.judge else False
@@ -259,6 +280,16 @@ class Evidence:
         asked = {**example.inputs, **(changes or {})}
         (answer,) = self.judge.oracle.ask(self.judge.flat, [asked], PLAIN, example.dtype)
         return [value for value, _ in answer]
+
+    @cached_property
+    def data(self) -> list[str]:
+        """The data that are real numbers of either sign."""
+        return [t.name for t in self.formula.tensors if t.role == "data" and t.domain == "real"]
+
+    def size(self, example: Example) -> float:
+        """The largest entry of the real data of an example, without its sign."""
+        names = [t.name for t in self.formula.tensors if t.role == "data" and t.domain in REAL]
+        return max((float(np.abs(example.inputs[n]).max(initial=0.0)) for n in names), default=0.0)
 
     @cached_property
     def random(self) -> bool:

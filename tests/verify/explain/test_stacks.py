@@ -9,11 +9,11 @@ from torch.utils.checkpoint import checkpoint
 
 import impl.attention
 import impl.transformer
-from tests.verify.search.explaining import probed
+from tests.verify.explain.explaining import probed
 from verify import check
-from verify.search.causes.behaviour import looks_ahead
-from verify.search.causes.extremes import in_a_narrower_type
-from verify.search.nearest import nearest
+from verify.explain.conventions import nearest
+from verify.explain.digits import in_a_narrower_type
+from verify.explain.probes import looks_ahead
 
 
 def layered(x, weights, eps, masks):

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 import impl.attention
 import impl.normalization
 import impl.positional
-from tests.verify.search.explaining import earlier, scores, weights, why
+from tests.verify.explain.explaining import earlier, scores, weights, why
 from verify import check
 
 pytestmark = pytest.mark.usefixtures("ungraded")

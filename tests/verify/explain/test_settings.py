@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.verify.search.explaining import why
+from tests.verify.explain.explaining import why
 
 PRODUCTS = torch.backends.mkldnn.matmul
 

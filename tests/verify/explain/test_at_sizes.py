@@ -10,7 +10,7 @@ import torch
 
 from impl.attention import scaled_dot_product as attention
 from impl.normalization import layer_norm as norm
-from tests.verify.search.explaining import scores, weights
+from tests.verify.explain.explaining import scores, weights
 from verify import check
 
 pytestmark = pytest.mark.usefixtures("ungraded")

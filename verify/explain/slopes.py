@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, islice, product
 from typing import Any
 
 import numpy as np
 
+from verify.explain.evidence import UNEVALUABLE, Evidence
+from verify.explain.lines import Runs, named
+from verify.explain.probes import listed
 from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import pulled
 from verify.properties.slopes import differentiable, with_cotangents
-from verify.search.causes.altered_lines import Runs, named
-from verify.search.causes.forms import listed
-from verify.search.evidence import UNEVALUABLE, Evidence
 
 EXAMPLES = 4
 """Examples at which gradients are looked at."""
@@ -34,16 +35,11 @@ MOST_LINES = 40
 
 @dataclass(frozen=True)
 class Slopes:
-    """An example, a direction for each input, and the slope along it that autograd finds; nothing where it finds no path."""
+    """An example, a direction for each input, and what is summed to the slope along it: autograd's gradients times these."""
 
     example: Example
     along: Mapping[str, Any]
-    found: Mapping[str, Any]
-
-    def terms(self, name: str) -> Any:
-        """What is summed to the slope along an input's direction."""
-        gradient = self.found[name]
-        return np.zeros(1) if gradient is None else np.asarray(gradient) * self.along[name]
+    terms: Mapping[str, Any]
 
 
 def stopped(evidence: Evidence) -> str:
@@ -53,7 +49,7 @@ def stopped(evidence: Evidence) -> str:
         return ""
     runs, names = Runs(evidence.judge.flat), differentiable(evidence.judge)
     wrong = [name for name in names if not _right(runs, seen, [name], ())]
-    cut = [name for name in wrong if not any(slopes.terms(name).any() for slopes in seen)]
+    cut = [name for name in wrong if not any(slopes.terms[name].any() for slopes in seen)]
     if wrong and cut == wrong:
         return f"no gradient reaches {listed(cut)}: it is 0, as of constants (something is detached, or made under no_grad)"
     said = _scaled(runs, seen, wrong)
@@ -78,29 +74,34 @@ def _seen(evidence: Evidence) -> Iterator[Slopes]:
     for recipe in space.plan(3 * EXAMPLES, 0):
         ordinary = recipe._replace(regime=0, other=0, sizes=recipe.sizes % 3)
         example = with_cotangents(judge, space.example(ordinary, "float64"), recipe.seed)
-        arguments = caller.arguments(
-            example.inputs, example.dtype, grad=True, generator_seed=example.generator_seed
-        )
+        seed = example.generator_seed
+        arguments = caller.arguments(example.inputs, example.dtype, grad=True, generator_seed=seed)
         try:
             found = pulled(caller, example, arguments)
         except Fault:
             continue
         along = {name: random.standard_normal(np.shape(example.inputs[name])) for name in found}
-        yield Slopes(example, along, {name: _array(gradient) for name, gradient in found.items()})
-
-
-def _array(gradient: Any) -> Any:
-    return None if gradient is None else gradient.detach().cpu().double().numpy()
+        terms = {
+            name: np.zeros(1) if gradient is None else gradient.detach().cpu().double().numpy() * along[name]
+            for name, gradient in found.items()
+        }
+        yield Slopes(example, along, terms)
 
 
 def _right(runs: Runs, seen: Sequence[Slopes], names: Sequence[str], constant: Sequence[str]) -> bool:
     """Whether slopes along some inputs are those of the statement with some lines held constant, at every example."""
-    return all(
-        _same(slopes.terms(name), _slope(runs, slopes, name, constant))
-        for slopes in seen
-        for name in names
-        if name in slopes.found
-    )
+    for slopes, name in product(seen, names):
+        terms = slopes.terms.get(name)
+        slope = None if terms is None else _slope(runs, slopes, name, constant)
+        if terms is None:
+            continue
+        if slope is None:
+            return False
+        found, size = slope
+        scale = max(float(np.abs(terms).sum()) + abs(found), LITTLE * size)
+        if abs(float(terms.sum()) - found) > SAME * scale:
+            return False
+    return True
 
 
 def _scaled(runs: Runs, seen: Sequence[Slopes], wrong: Sequence[str]) -> str:
@@ -111,19 +112,10 @@ def _scaled(runs: Runs, seen: Sequence[Slopes], wrong: Sequence[str]) -> str:
         if slope is None:
             return ""
         if abs(slope[0]) > LITTLE * slope[1]:
-            factors.append(float(slopes.terms(name).sum()) / slope[0])
+            factors.append(float(slopes.terms[name].sum()) / slope[0])
     if len(factors) < 2 or np.ptp(factors) > LITTLE * abs(factors[0]) or not factors[0]:
         return ""
     return f"the gradient of {listed(wrong)} is {np.mean(factors):.4g} times what is stated"
-
-
-def _same(terms: Any, slope: tuple[float, float] | None) -> bool:
-    if slope is None:
-        return False
-    found, size = slope
-    return abs(float(terms.sum()) - found) <= SAME * max(
-        float(np.abs(terms).sum()) + abs(found), LITTLE * size
-    )
 
 
 def _slope(runs: Runs, slopes: Slopes, name: str, constant: Sequence[str]) -> tuple[float, float] | None:
@@ -133,10 +125,11 @@ def _slope(runs: Runs, slopes: Slopes, name: str, constant: Sequence[str]) -> tu
     """
     example, ends, size = slopes.example, [], 0.0
     try:
-        frame = {line: runs.frame(example)[line] for line in constant}
+        frame = runs.frame(example)
+        unmoved = {line: partial(_constant, frame[line]) for line in constant}
         for sign in (1, -1):
             moved = example.changed(**{name: example.inputs[name] + sign * STEP * slopes.along[name]})
-            outputs = runs.outputs(moved, {line: _held(value) for line, value in frame.items()})
+            outputs = runs.outputs(moved, unmoved)
             weighed = [
                 value * example.cotangents[tensor.name]
                 for tensor, value in zip(runs.flat.outputs, outputs, strict=True)
@@ -149,8 +142,8 @@ def _slope(runs: Runs, slopes: Slopes, name: str, constant: Sequence[str]) -> tu
     return (found, size) if np.isfinite(found) else None
 
 
-def _held(value: Any) -> Any:
-    return lambda _: value
+def _constant(value: Any, _: Any) -> Any:
+    return value
 
 
 __all__ = ["stopped"]

@@ -1,4 +1,6 @@
-"""Whether values are wrong because of earlier calls: something was kept of one, and serves another with the same shapes.
+"""In which calls values are wrong: behind earlier ones, at random, now and then.
+
+Of an earlier call something may be kept, which serves another with the same shapes.
 
 At sizes that no call had before, such a callable is right the first time, and wrong the next time, with other values; whichever
 of the two sets of values comes first. One that is wrong by itself is so the first time, too.
@@ -6,22 +8,27 @@ of the two sets of values comes first. One that is wrong by itself is so the fir
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import chain, count
 
 import numpy as np
 
 from spec.language.evaluation.dimensions import Size
+from verify.explain.evidence import Evidence, same
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe
 from verify.inputs.sizes import FULL, LARGE, OTHERS
 from verify.inputs.sizes import ROUNDS as ROUND_SIZES
+from verify.properties.judge import Reals
 from verify.properties.plain_calls import counterexample
 from verify.properties.scenarios import others
 from verify.properties.setting import Setting
 from verify.properties.values import judge_value
 from verify.report import FALSIFIED, CheckResult
 from verify.search.outcome import worst
+from verify.subject.caller import Offence
+from verify.subject.sandbox import seeded
 
 NEW = 43
 """Sizes from here on are new, but for those that examples have on purpose: all others are smaller."""
@@ -114,4 +121,108 @@ class Pairs:
         return judge_value(self.judge, self.caller, example).fails
 
 
-__all__ = ["TITLE", "kept_between_calls"]
+# Calls that differ though their inputs are equal ------------------------------------------------------------------------
+
+UNSTEADY = "not the same from call to call"
+"""How it begins what is said of a callable of which one call shows nothing."""
+DRAWS = 64
+"""Calls whose mean tells whether a random result averages right."""
+AGAIN, SOME = 8, 1 / 4
+"""So many of the examples that fail are called again; the share of them that is right then, of a callable that is not the same
+from call to call: of others none is."""
+
+
+def random_result(evidence: Evidence) -> str:
+    """Results that differ from call to call: dropout, if they are right on average."""
+    for witness in evidence.failing[:3]:
+        first, other = (_drawn(evidence, witness.example, seed) for seed in (1, 2))
+        if first is None or other is None or same(first, other):
+            continue
+        again = _drawn(evidence, witness.example, 1)
+        if again is not None and not same(first, again):  # by more than what is drawn from those
+            return (
+                f"{UNSTEADY}: two calls with equal inputs and global generators in the same state differ (is something kept, or "
+                "drawn from a generator of its own?)"
+            )
+        mean = _mean(evidence, witness.example)
+        if mean is None:
+            return ""
+        average, spread = mean
+        # Six standard errors; and what is dropped at a rate of a fiftieth or less is often kept in all draws, which then show no
+        # spread, and is off by that rate.
+        told = [
+            np.abs(a - e) <= 6 * s / math.sqrt(DRAWS) + 0.02 * np.abs(e).max(initial=0.0)
+            for a, s, e in zip(average, spread, evidence.stated(witness.example), strict=True)
+        ]
+        zeros = max(float(np.mean(part == 0)) for part in first)
+        if all(t.all() for t in told):
+            shown = f"; {100 * zeros:.0f} % of its entries are 0" if 0.02 < zeros < 0.98 else ""
+            return (
+                "dropout is left on: the result is random, differs from call to call, and is right on average"
+                f"{shown} (call .eval(), or pass training=False)"
+            )
+        return "the result is random: two calls with equal inputs differ (is dropout left on, or a weight not set?)"
+    return ""
+
+
+def drawn_from_outside(evidence: Evidence) -> str:
+    """Results that differ with the state of a global generator, if only now and then."""
+    if "generator" not in evidence.caller.offences:
+        return ""
+    largest = sorted(evidence.failing, key=lambda w: -sum(part.size for part in w.got or ()))[:2]
+    for witness in largest:
+        first, *others = (_drawn(evidence, witness.example, seed) for seed in range(DRAWS))
+        if first is not None and any(other is not None and not same(first, other) for other in others):
+            return "the result is random: it depends on the state of a global generator (is dropout left on?)"
+    return ""
+
+
+def _drawn(evidence: Evidence, example: Example, seed: int) -> list[Reals] | None:
+    """A result after the global generators were seeded."""
+    with seeded(seed, evidence.caller.device):
+        try:
+            return evidence.called(example).got
+        except Unsupported:
+            return None
+
+
+def _mean(evidence: Evidence, example: Example) -> tuple[list[Reals], list[Reals]] | None:
+    drawn = [_drawn(evidence, example, seed) for seed in range(DRAWS)]
+    fine = [each for each in drawn if each is not None]
+    if len(fine) < DRAWS:
+        return None
+    columns = [
+        np.stack([np.asarray(part, np.float64) for part in column]) for column in zip(*fine, strict=True)
+    ]
+    return [c.mean(0) for c in columns], [c.std(0) for c in columns]
+
+
+def now_and_then(evidence: Evidence) -> str:
+    """That what failed is right when it is called again, if it is."""
+    failing = [w for w in (*evidence.ordinary, *evidence.drawn) if w.fails][:AGAIN]
+    again = evidence.seen([w.example for w in failing])
+    right = sum(not w.fails for w in again)
+    if right < SOME * max(1, len(failing)):
+        return ""
+    one = len(failing) == 1
+    return (
+        f"{UNSTEADY}: {'an example that failed is' if one else f'of {len(failing)} examples that failed {right} are'} right "
+        f"when {'it is' if one else 'they are'} called again (is something kept, or drawn at random?)"
+    )
+
+
+def writes(offence: Offence) -> str:
+    """That a callable writes to what it is given."""
+    return (
+        f"it writes to its input {', '.join(offence.written)}: the caller's tensor is another after the call"
+    )
+
+
+__all__ = [
+    "TITLE",
+    "drawn_from_outside",
+    "kept_between_calls",
+    "now_and_then",
+    "random_result",
+    "writes",
+]

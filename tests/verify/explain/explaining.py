@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import torch
 
 from spec.language.registry import find
+from verify.explain.evidence import Evidence
+from verify.explain.explain import Explanation, explain_values
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
-from verify.search.evidence import Evidence
-from verify.search.hints import Explained, wrong_values
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
 from verify.subject.sandbox import one_thread, what_exists_kept
@@ -19,9 +19,9 @@ from verify.subject.sandbox import one_thread, what_exists_kept
 T = TypeVar("T")
 
 
-def why(fn: Callable[..., Any], formula_id: str, seed: int = 0) -> Explained:
+def why(fn: Callable[..., Any], formula_id: str, seed: int = 0) -> Explanation:
     """What explains the wrong values of a callable."""
-    return probed(wrong_values, fn, formula_id, seed)
+    return probed(explain_values, fn, formula_id, seed)
 
 
 def probed(probe: Callable[[Evidence], T], fn: Callable[..., Any], formula_id: str, seed: int = 0) -> T:

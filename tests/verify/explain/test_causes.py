@@ -14,9 +14,9 @@ import impl.normalization
 import impl.recurrent
 import impl.scores
 from spec.language.registry import find
-from tests.verify.search.explaining import earlier, scores, weights, why
+from tests.verify.explain.explaining import earlier, scores, weights, why
 from verify import check
-from verify.search.causes.altered_lines import spoken
+from verify.explain.lines import spoken
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 

@@ -1,18 +1,22 @@
-"""At which sizes a callable fails, if it fails at some alone: a rule that holds at every size that is tried, and at no other."""
+"""Where a callable fails, if no cause is known: at some sizes alone, at large entries, in a few regimes.
+
+Of sizes that is a rule which holds at every size that is tried and fails, and at no other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice, product
-from math import isqrt
+from math import isfinite, isqrt
 
 import numpy as np
 
 from spec.language.evaluation.binding import sizes_at
 from spec.language.evaluation.dimensions import Size
+from verify.explain.evidence import MOST, SPOILT, Evidence, Witness
 from verify.inputs.examples import Recipe
+from verify.properties.slopes import REAL
 from verify.report import Report
-from verify.search.evidence import MOST, SPOILT, Evidence, Witness
 
 EXACT = 1e-3
 """An error below so small a share of the bound tells nothing: the result was exact by its nature (a one, a zero)."""
@@ -25,6 +29,8 @@ GRID = 6
 SEEDS = 2
 """Examples at the same sizes; a wrong callable may be right at one of them."""
 MASKS = ("no mask", "all True", "random mask")
+LARGER, FACTOR = 0.85, 10
+"""The share of pairs of which the failing example has the larger entries, and how much larger these are at least."""
 ONLY_WHERE = "fails only where"
 """How it is said in which cases alone a callable fails."""
 
@@ -206,4 +212,36 @@ def _of_two(a: Size, b: Size) -> Iterator[tuple[str, Of, Of]]:
         yield f"{said}{from_on}", holds, lambda n, least=least: min(n) >= least  # type: ignore[misc]
 
 
-__all__ = ["EXACT", "ONLY_WHERE", "at_sizes"]
+# Some entries alone ------------------------------------------------------------------------------------------------------
+
+
+def at_entries(evidence: Evidence) -> str:
+    """Whether it fails only on inputs of a certain size, or only in a few regimes."""
+    failing = [w for w in evidence.drawn if w.fails]
+    passing = [w for w in evidence.drawn if not w.fails and w.outcome.ratio > EXACT]
+    if min(len(failing), len(passing)) < 3 or any(w.outcome.got is None for w in failing):
+        return ""
+    worst = max(failing, key=lambda w: w.outcome.ratio)
+    ratio = worst.outcome.ratio
+    times = f"{ratio:.3g} times the bound" if isfinite(ratio) else f"got {worst.outcome.got}"
+    at = f"worst at “{worst.example.regime}”: {times}"
+    names = [t.name for t in evidence.formula.tensors if t.role == "data" and t.domain in REAL]
+    # Large inputs explain it if what fails is mostly larger than what passes, and by a factor that is no accident; not where
+    # ordinary inputs fail, and those near 0 pass since little is left of them to be wrong.
+    if names and not evidence.everywhere:
+        bad, good = ([evidence.size(w.example) for w in part] for part in (failing, passing))
+        larger = float(np.mean([x > y for x in bad for y in good]))
+        if larger >= LARGER and min(bad) >= FACTOR * float(np.median(good)):
+            *most, last = names
+            which = f"{', '.join(most)} or {last}" if most else last
+            return (
+                f"{ONLY_WHERE} an entry of {which} reaches {min(bad):.2g} in size ({at}): "
+                "the error grows with the inputs"
+            )
+    where, fine = ({w.example.regime for w in part} for part in (failing, passing))
+    if not where & fine and 3 * len(where) <= len(where | fine):
+        return f"fails in {len(where)} of the {len(where | fine)} regimes drawn ({at})"
+    return ""
+
+
+__all__ = ["at_entries", "at_sizes"]

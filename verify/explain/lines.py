@@ -25,16 +25,23 @@ from spec.language.expr import Ref, lift
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
 from spec.language.trees import refs, substitute
+from verify.explain.evidence import Alike, Evidence
 from verify.inputs.examples import Example
+from verify.inputs.regimes import EPSILONS
 from verify.properties.judge import Reals
-from verify.search.causes.altered_inputs import Explanation, usual
-from verify.search.evidence import Alike, Evidence
 from verify.slips.activations import SIMILAR, exchanged
 from verify.slips.floors import floors, unfloored
 from verify.slips.mask_numbers import MASKS, fill, unmasked
 from verify.slips.rewriting import RULES
-from verify.slips.spots import Spot, Written, spots
+from verify.slips.spots import Spot, Written, rewritten, spots
 from verify.slips.sums import unweighted
+
+Alteration = tuple[str, Alike]
+"""A sentence about what is altered in a statement, and what the statement so altered says is returned."""
+USUAL = (0.0, *sorted(EPSILONS), 1e-7, 1e-10, 2.0**-23, 1.1920929e-07, 2.0**-52, 1e-4, 1e-2, 1e-1)
+"""Values at which numbers called ε are fixed in the field."""
+ROUND = (1.0, 2.0, 0.5, 0.0, 10.0, 100.0, 1000.0, 10000.0)
+"""Values at which other numbers are."""
 
 MOST_PARTS = 400
 """Parts of lines that are looked at: a whole model has thousands, and none of them would be found in time."""
@@ -104,23 +111,28 @@ class Runs:
         return alike
 
 
+def usual(item: Tensor) -> tuple[float, ...]:
+    """Values at which a number is fixed in the field."""
+    return USUAL if item.name == "eps" else ROUND
+
+
 def _outputs(flat: Flat, example: Example) -> list[Reals]:
     return list(evaluate(flat, example.inputs))
 
 
-def altered_lines(evidence: Evidence) -> Iterator[Explanation]:
+def altered_lines(evidence: Evidence) -> Iterator[Alteration]:
     """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
     flat = evidence.judge.flat
     runs = Runs(flat)
-    yield from chain(_masks(flat), _functions(flat), _reshaped(runs), _numbers(runs), by_rules(runs, RULES))
+    yield from chain(_throughout(flat), _reshaped(runs), _numbers(runs), by_rules(runs, RULES))
 
 
-def without_weights(evidence: Evidence) -> Iterator[Explanation]:
+def without_weights(evidence: Evidence) -> Iterator[Alteration]:
     """Every explanation by weights that have no effect on what is read."""
     yield from by_rules(Runs(evidence.judge.flat), (unweighted,))
 
 
-def otherwise_floored(evidence: Evidence) -> Iterator[Explanation]:
+def otherwise_floored(evidence: Evidence) -> Iterator[Alteration]:
     """A divisor without its ε, then every explanation by another way in which it is kept from 0."""
     runs = Runs(evidence.judge.flat)
     yield from by_rules(runs, (_unfloored,))
@@ -133,7 +145,7 @@ def _unfloored(spot: Spot) -> Written:
         yield "", plain
 
 
-def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator[Explanation]:
+def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator[Alteration]:
     """Every explanation by one part of a line, rule by rule."""
     flat = runs.flat
     parts = [spot for line in flat.lines for spot in spots(flat, line)][:MOST_PARTS]
@@ -152,12 +164,6 @@ def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator
         for (_, sentence), rights in together.items():
             if len(rights) > 1:
                 yield sentence, partial(_outputs, rewritten(flat, rights))
-
-
-def rewritten(flat: Flat, rights: Mapping[Definition, Any]) -> Flat:
-    """A statement with other right sides in some lines."""
-    lines = tuple(replace(line, right=rights[line]) if line in rights else line for line in flat.lines)
-    return replace(flat, lines=lines)
 
 
 def _lazily(runs: Runs, line: Definition, right: Callable[[], Any]) -> Alike:
@@ -197,29 +203,29 @@ def spoken(flat: Flat, said: str) -> str:
     return re.sub(r"\b\w+_\d+\b", call, said)
 
 
-def _masks(flat: Flat) -> Iterator[Explanation]:
-    """A mask that enters as a number."""
-    for said, enter in MASKS:
-        lines = tuple(replace(line, right=unmasked(line.right, enter)) for line in flat.lines)
-        if lines != flat.lines:
-            yield said, partial(_outputs, replace(flat, lines=lines))
+def _everywhere(flat: Flat, change: Callable[[Any], Any]) -> Alike | None:
+    """The outputs where every line is changed; nothing where none is."""
+    lines = tuple(replace(line, right=change(line.right)) for line in flat.lines)
+    return None if lines == flat.lines else partial(_outputs, replace(flat, lines=lines))
 
 
 def filled_with(flat: Flat, value: int) -> Alike | None:
     """The outputs where hidden scores are a number; nothing where nothing is hidden."""
-    lines = tuple(replace(line, right=unmasked(line.right, fill(value))) for line in flat.lines)
-    return None if lines == flat.lines else partial(_outputs, replace(flat, lines=lines))
+    return _everywhere(flat, partial(unmasked, enter=fill(value)))
 
 
-def _functions(flat: Flat) -> Iterator[Explanation]:
-    """Two functions exchanged for each other, everywhere."""
+def _throughout(flat: Flat) -> Iterator[Alteration]:
+    """A mask that enters as a number, or two functions exchanged for each other, everywhere."""
+    changes = [(said, partial(unmasked, enter=enter)) for said, enter in MASKS]
     for one, two in (pair for kind in SIMILAR for pair in combinations(kind, 2)):
-        lines = tuple(replace(line, right=exchanged(line.right, one, two)) for line in flat.lines)
-        if lines != flat.lines:
-            yield f"{one} and {two} are exchanged", partial(_outputs, replace(flat, lines=lines))
+        changes.append((f"{one} and {two} are exchanged", partial(exchanged, one=one, two=two)))
+    for said, change in changes:
+        alike = _everywhere(flat, change)
+        if alike is not None:
+            yield said, alike
 
 
-def _numbers(runs: Runs) -> Iterator[Explanation]:
+def _numbers(runs: Runs) -> Iterator[Alteration]:
     """A number that several lines read, fixed in one of them: ε in one of a layer's normalizations."""
     flat = runs.flat
     for item in flat.inputs:
@@ -235,7 +241,7 @@ def _numbers(runs: Runs) -> Iterator[Explanation]:
                 yield said, _lazily(runs, line, partial(substitute, line.right, {Ref(item): fixed}))
 
 
-def _reshaped(runs: Runs) -> Iterator[Explanation]:
+def _reshaped(runs: Runs) -> Iterator[Alteration]:
     """Tensors whose axes are exchanged by a reshape, before or after: heads split or merged without a permutation."""
     flat, given = runs.flat, {str(item) for item in runs.flat.inputs}
     deep = [line for line in flat.lines if line.name in runs.alone and len(line.left.tensor.shape) >= 3]
@@ -244,9 +250,10 @@ def _reshaped(runs: Runs) -> Iterator[Explanation]:
     sets += [([line], []) for line in deep] + [([], [line]) for line in deep]
     sets += [(split, [line]) for line in deep if len(split) > 1 and line not in split]
     for before, after in sets:
-        for axes in _exchanges(max(len(line.left.tensor.shape) for line in (*before, *after))):
-            changes = {line.name: _view(axes, True) for line in before}
-            changes |= {line.name: _view(axes, False) for line in after}
+        axes = max(len(line.left.tensor.shape) for line in (*before, *after))
+        for first in range(axes - 1):
+            changes = {line.name: partial(_view, axes, first, split_by_view) for line in before}
+            changes |= {line.name: partial(_view, axes, first, _merged_by_view) for line in after}
             yield _reshape_said(flat, before, after), partial(runs.outputs, changes=changes)
 
 
@@ -260,24 +267,29 @@ def _reshape_said(flat: Flat, before: list[Definition], after: list[Definition])
     )
 
 
-def _exchanges(count: int) -> Iterator[tuple[int, ...]]:
-    for place in range(count - 1):
-        order = list(range(count))
-        order[place], order[place + 1] = order[place + 1], order[place]
-        yield tuple(order)
+def _view(axes: int, first: int, change: Callable[[Any, int], Any], value: Any) -> Any:
+    plain = value.floats()
+    return Num(change(plain, first)) if plain.ndim == axes else value
 
 
-def _view(axes: tuple[int, ...], before: bool) -> Callable[[Any], Any]:
-    def change(value: Any) -> Any:
-        plain = value.floats()
-        if plain.ndim != len(axes):
-            return value
-        if before:
-            return Num(plain.transpose(axes).reshape(plain.shape))
-        turned = plain.transpose(axes).shape
-        return Num(plain.reshape(turned).transpose(np.argsort(axes)))
-
-    return change
+def split_by_view(value: Any, first: int) -> Any:
+    """Two neighbouring axes exchanged by a reshape, which leaves every entry where it was."""
+    return np.swapaxes(value, first, first + 1).reshape(value.shape)
 
 
-__all__ = ["altered_lines", "filled_with", "otherwise_floored", "without_weights"]
+def _merged_by_view(value: Any, first: int) -> Any:
+    turned = np.swapaxes(value, first, first + 1).shape
+    return np.swapaxes(value.reshape(turned), first, first + 1)
+
+
+__all__ = [
+    "Alteration",
+    "Runs",
+    "altered_lines",
+    "filled_with",
+    "named",
+    "otherwise_floored",
+    "split_by_view",
+    "usual",
+    "without_weights",
+]

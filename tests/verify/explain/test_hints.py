@@ -33,7 +33,7 @@ def bias(s, mask=None):
     return torch.softmax(s + torch.zeros(mask.shape, dtype=s.dtype).masked_fill(~mask, -math.inf), -1)
 
 
-def test_a_leak_alone_is_told_from_wrong_values():
+def test_a_leak_alone_is_told_from_explain_values():
     """If only NaN in unread slots leaks, one line says so, names the input, the remedy, and the convention that accepts it."""
     report = check(
         einsum, "attention.scaled_dot_product", max_examples=40, conventions={"unread": "isolated"}

@@ -12,11 +12,12 @@ import torch.nn.functional as F
 
 from impl import bert
 from impl.normalization import layer_norm as norm
-from tests.verify.search.explaining import probed, scores, weights
+from tests.verify.explain.explaining import probed, scores, weights
 from verify import check
-from verify.search.causes.behaviour import unread_inputs
-from verify.search.causes.extremes import cancels
-from verify.search.whereabouts import by_sizes, unsteady
+from verify.explain.digits import values_roundabout
+from verify.explain.explain import Explanation
+from verify.explain.probes import unread_inputs
+from verify.report import Reason
 from verify.subject.sandbox import seeded
 
 pytestmark = pytest.mark.usefixtures("ungraded")
@@ -59,14 +60,14 @@ def test_what_fails_now_and_then_is_said_to() -> None:
 
     report = check(counted, NORM)
     assert report.verdict == "falsified"
-    assert unsteady(report.hint)
+    assert report.reason is Reason.UNSTEADY
 
 
 def test_what_always_fails_is_not_said_to_fail_now_and_then() -> None:
     """Not even where no cause is known."""
     report = check(lambda x, gamma, beta, eps: norm(x, gamma, beta, eps) * torch.cos(x), NORM)
     assert report.verdict == "falsified"
-    assert not unsteady(report.hint)
+    assert report.reason is not Reason.UNSTEADY
 
 
 def test_a_generator_of_its_own_is_no_dropout_of_a_global_one() -> None:
@@ -76,9 +77,9 @@ def test_a_generator_of_its_own_is_no_dropout_of_a_global_one() -> None:
     def noisy(x, gamma, beta, eps):
         return norm(x, gamma, beta, eps) + 0.1 * torch.randn(x.shape, generator=own, dtype=x.dtype)
 
-    hint = check(noisy, NORM, dtypes=["float64"]).hint
-    assert unsteady(hint)
-    assert "a generator of its own" in hint
+    report = check(noisy, NORM, dtypes=["float64"])
+    assert report.reason is Reason.UNSTEADY
+    assert "a generator of its own" in report.hint
 
 
 def test_a_little_dropout_is_told_by_its_generator() -> None:
@@ -142,7 +143,7 @@ class TestCausesThatAreNone:
         assert probed(unread_inputs, other_rows, "bert.layer") == ""
 
     def test_a_variance_in_one_pass_where_only_the_mean_is_coarse(self) -> None:
-        """A large mean in float32 is as bad where entries lie far from 0, but the error grows with it, not with its square."""
+        """A large mean in float32 is as bad where entries lie far from 0, but the errors are not those of one pass."""
 
         def two_passes(x, gamma, beta, eps):
             mean = x.mean(-1, keepdim=True)
@@ -153,8 +154,8 @@ class TestCausesThatAreNone:
             mean = x.mean(-1, keepdim=True)
             return (x - mean) / ((x * x).mean(-1, keepdim=True) - mean**2 + eps).sqrt() * gamma + beta
 
-        assert probed(cancels, two_passes, NORM) == ""
-        assert "subtract the mean first" in probed(cancels, one_pass, NORM)
+        assert probed(values_roundabout, two_passes, NORM) == ""
+        assert "subtract the mean first" in probed(values_roundabout, one_pass, NORM)
 
     def test_an_overflow_where_a_logarithm_of_nothing_is_taken(self) -> None:
         """The softmax is safe; what it makes 0 has no logarithm."""
@@ -190,9 +191,7 @@ def test_what_is_raised_is_told_where_nothing_else_is_wrong():
 
 def test_no_range_is_offered_where_sizes_tell_where_it_fails():
     """A limit on entries would not make it right there."""
-    assert by_sizes("fails only where n ≥ 17 and a mask hides something")
-    assert by_sizes("as if `a` were held in float16; fails only where m ≥ 7")
-    assert not by_sizes(
-        "fails only where an entry of x reaches 30 in size (worst at …): the error grows with the inputs"
-    )
-    assert not by_sizes("the scale is missing")
+    assert not Explanation("fails only where n ≥ 17", Reason.SIZES).has_range
+    assert Explanation("fails only where an entry of x reaches 30", Reason.ENTRIES).has_range
+    assert Explanation("the scale is missing", Reason.CAUSE).has_range
+    assert not Explanation("conforms under convention eps=outside", Reason.CONVENTIONS).has_range

@@ -15,7 +15,7 @@ import impl.feedforward
 import impl.normalization
 import impl.positional
 import impl.transformer
-from tests.verify.search.explaining import earlier, scores, weights, why
+from tests.verify.explain.explaining import earlier, scores, weights, why
 from verify import check
 from verify.adapt import function
 from verify.faults import Unusable

@@ -17,7 +17,7 @@ from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, members
 from verify.inputs.ranges import OFFSET, Ranges, offered, told
 from verify.properties.gradients import judge_gradient
-from verify.properties.plain_calls import GradientProperty, ValueProperty
+from verify.properties.plain_calls import GradientProperty, SearchedProperty, ValueProperty
 from verify.properties.setting import Setting
 from verify.properties.slopes import with_cotangents
 from verify.properties.values import judge_value
@@ -162,13 +162,14 @@ class RangeSearch:
         try:
             inner = self.setting.aside()
             for kind in self.kinds:
-                searched = [ValueProperty(inner, kind, ())]
+                searched: list[SearchedProperty] = [ValueProperty(inner, kind, ())]
                 searched += [GradientProperty(inner, kind)] if self.gradients else []
                 for each in searched:
                     search = Search(each, inner.budget)
                     search.run()
-                    if search.found.case is not None:
-                        return search.found.case
+                    case: Example | None = search.found.case
+                    if case is not None:
+                        return case
             for example in self.extremes():
                 inside = self.ranges(candidate).brought(example)
                 if self.probe(inside).fails:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.verify.search.explaining import why
+from tests.verify.explain.explaining import why
 from verify import adapt, check
 
 pytestmark = pytest.mark.usefixtures("ungraded")

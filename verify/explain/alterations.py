@@ -1,0 +1,471 @@
+"""Causes by altering the statement: if a callable returns what an altered statement says, the alteration is the cause.
+
+There are three kinds: weights without effect, an input taken for something else, and a line written otherwise. All are held to
+the same evidence, under the chosen conventions and then under others. Inputs are known by their roles and domains alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+
+from spec.language.arrays import WHOLE, Tensor
+from spec.language.evaluation.dimensions import is_size, whole
+from verify.explain.conventions import combinations as other_conventions
+from verify.explain.evidence import MOST, Evidence, Witness
+from verify.explain.lines import (
+    Alteration,
+    altered_lines,
+    filled_with,
+    otherwise_floored,
+    split_by_view,
+    usual,
+    without_weights,
+)
+from verify.inputs.examples import Example
+from verify.properties.judge import Judge, Reals
+from verify.properties.slopes import REAL
+from verify.report import options_said
+
+# Inputs taken for something else -----------------------------------------------------------------------------------------
+
+MOST_LETTERS = 4
+"""Of so many gates every order is tried."""
+
+Change = Callable[[Example], Mapping[str, Any]]
+"""What inputs are taken to be."""
+
+
+@dataclass(frozen=True)
+class InputAlteration:
+    """One input taken for something else: a sentence, the inputs to which it applies, and what becomes of their values."""
+
+    sentence: str
+    applies: Callable[[Tensor], bool]
+    altered: Callable[[Any], Any]
+
+
+def _is_array(item: Tensor) -> bool:
+    return item.role in ("data", "parameter") and item.domain in REAL
+
+
+def _is_matrix(item: Tensor) -> bool:
+    return _is_array(item) and len(item.shape) >= 2
+
+
+def _is_data(item: Tensor) -> bool:
+    return _is_array(item) and item.role == "data" and bool(item.shape)
+
+
+def _is_scale(item: Tensor) -> bool:
+    return item.role in ("number", "parameter") and item.domain in (*REAL, "share")
+
+
+def _is_truth(item: Tensor) -> bool:
+    return item.domain == "boolean"
+
+
+def _transpose(value: Any) -> Any:
+    return np.swapaxes(value, -1, -2)
+
+
+def _constant(value: float) -> Callable[[Any], Any]:
+    return lambda x: np.full_like(x, value)
+
+
+def _earlier(mask: Any, ahead: int = 0) -> Any:
+    """Which positions are not later than each, by so many."""
+    rows, columns = np.indices(mask.shape[-2:])
+    return np.broadcast_to(columns <= rows + ahead, mask.shape)
+
+
+def _diagonal(mask: Any) -> Any:
+    return np.eye(*mask.shape[-2:], dtype=np.bool_)
+
+
+TRUTHS = (
+    InputAlteration(
+        "the polarity of {name} is inverted: True is taken for what False means", _is_truth, np.logical_not
+    ),
+    InputAlteration("{name} is read from its end", _is_truth, lambda x: x[..., ::-1]),
+    InputAlteration(
+        "of {name} the first row is read for all",
+        _is_truth,
+        lambda x: np.broadcast_to(x[..., :1, :], x.shape),
+    ),
+    InputAlteration(
+        "of {name} the last row is read for all",
+        _is_truth,
+        lambda x: np.broadcast_to(x[..., -1:, :], x.shape),
+    ),
+    InputAlteration(
+        "of {name} the first column is read for all",
+        _is_truth,
+        lambda x: np.broadcast_to(x[..., :1], x.shape),
+    ),
+    InputAlteration("axes swapped: {name} is read as its transpose", _is_truth, _transpose),
+    InputAlteration(
+        "axes swapped: {name} is reshaped where its axes have to be permuted",
+        _is_truth,
+        lambda x: _transpose(x).reshape(x.shape),
+    ),
+)
+"""What a boolean input that is given is taken for."""
+
+SEEN_TOO = (
+    InputAlteration(
+        "later positions are hidden, too, as if it were causal", _is_truth, lambda x: x & _earlier(x)
+    ),
+    InputAlteration(
+        "later positions are hidden, too, as if it were causal and the last stood beside the last",
+        _is_truth,
+        lambda x: x & _earlier(x, x.shape[-1] - x.shape[-2]),
+    ),
+    InputAlteration("{name} is ignored, and later positions are hidden", _is_truth, _earlier),
+    InputAlteration(
+        "each position sees itself, though {name} hides it", _is_truth, lambda x: x | _diagonal(x)
+    ),
+    InputAlteration(
+        "no position sees itself, though {name} permits it", _is_truth, lambda x: x & ~_diagonal(x)
+    ),
+)
+"""What is hidden or seen besides what a mask says, even if none is given."""
+
+ARRAYS = (
+    InputAlteration("{name} is ignored: as if it were 0", _is_array, _constant(0.0)),
+    InputAlteration("{name} is ignored: as if it were 1", _is_array, _constant(1.0)),
+    InputAlteration(
+        "the mean of {name} is subtracted first", _is_data, lambda x: x - x.mean(-1, keepdims=True)
+    ),
+    InputAlteration(
+        "{name} is divided by its length first",
+        _is_data,
+        lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True),
+    ),
+    InputAlteration(
+        "{name} is divided by its root mean square first",
+        _is_data,
+        lambda x: x / np.sqrt((x * x).mean(-1, keepdims=True)),
+    ),
+    InputAlteration("negative entries of {name} are set to 0 first", _is_data, lambda x: np.maximum(x, 0)),
+    InputAlteration("{name} is taken without its signs", _is_data, np.abs),
+    InputAlteration("the sign of {name} is wrong", _is_data, np.negative),
+    InputAlteration(
+        "{name} is moved by one along its first axis, from the end to the beginning",
+        _is_data,
+        lambda x: np.roll(x, 1, 0),
+    ),
+    InputAlteration(
+        "{name} is moved by one along its first axis, from the beginning to the end",
+        _is_data,
+        lambda x: np.roll(x, -1, 0),
+    ),
+    InputAlteration("1 is added to {name}", _is_scale, lambda x: x + 1),
+    InputAlteration("1 is subtracted from {name}", _is_scale, lambda x: x - 1),
+    InputAlteration("{name} is doubled", _is_scale, lambda x: 2 * x),
+    InputAlteration("{name} is halved", _is_scale, lambda x: x / 2),
+    InputAlteration("{name} is squared", _is_scale, lambda x: x * x),
+    InputAlteration("the root of {name} is taken", _is_scale, lambda x: x**0.5),
+    InputAlteration("the inverse of {name} is taken", _is_scale, lambda x: 1 / x),
+    InputAlteration("the exponential of {name} is taken", _is_scale, np.exp),
+    InputAlteration("axes swapped: {name} is read as its transpose", _is_matrix, _transpose),
+)
+"""What an array or a number is taken for."""
+
+
+def altered_inputs(evidence: Evidence) -> Iterator[Alteration]:
+    """Every alteration of inputs, the most usual first."""
+    for rule in (_masks, _numbers, _families, _exchanged, _arrays):
+        for sentence, change in rule(evidence):
+            yield sentence, partial(_stated, evidence, change)
+
+
+def _stated(evidence: Evidence, change: Change, example: Example) -> Sequence[Reals]:
+    return evidence.stated(example, change(example))
+
+
+Changes = Iterator[tuple[str, Change]]
+
+
+def _by(name: str, altered: Callable[[Any], Any]) -> Change:
+    return lambda example: {name: altered(example.inputs[name])}
+
+
+def _from(taken: Mapping[str, str]) -> Change:
+    """Inputs that take the values of others."""
+    return lambda example: {name: example.inputs[other] for name, other in taken.items()}
+
+
+def _masks(evidence: Evidence) -> Changes:
+    """A boolean input that is not read, or not as it stands."""
+    for item in filter(_is_truth, evidence.formula.tensors):
+        is_mask = item.role == "mask"
+        if is_mask and not evidence.caller.takes_mask:
+            continue
+        absent = bool(is_mask and evidence.judge.flat.absent)
+        ignored = f"{item.name} is ignored: the result is that of a call without it"
+        yield ignored, _by_truth(item, partial(np.full_like, fill_value=absent))
+        for row in (*TRUTHS, *(SEEN_TOO if is_mask and len(item.shape) > 1 else ())):
+            yield row.sentence.format(name=item.name), _by_truth(item, row.altered, row in SEEN_TOO)
+
+
+def _by_truth(item: Tensor, altered: Callable[[Any], Any], always: bool = False) -> Change:
+    """A boolean input that is read otherwise; one that is absent is so, too, where that is always done."""
+
+    def change(example: Example) -> Mapping[str, Any]:
+        given = example.inputs.get(item.name)
+        if given is None and always:
+            given = np.ones(tuple(whole(size, example.sizes) for size in item.shape), bool)
+        return {item.name: None if given is None else np.asarray(altered(given), bool)}
+
+    return change
+
+
+def _numbers(evidence: Evidence) -> Changes:
+    """A number that is not read, but fixed."""
+    for item in evidence.formula.tensors:
+        if item.role == "number" and item.domain not in WHOLE:
+            for value in usual(item):
+                gone = value == 0 and item.name == "eps"
+                read = "added, or is fixed at almost 0" if gone else f"read: it is fixed at {value:g}"
+                yield f"{item.name} is not {read}", _by(item.name, lambda _, value=value: value)  # type: ignore[misc]
+
+
+def _families(evidence: Evidence) -> Changes:
+    """Parameters that belong together and are exchanged with others: those of one gate, told by one letter of their names."""
+    shapes = {item.name: item.shape for item in evidence.formula.tensors if _is_array(item)}
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for one, two in permutations(shapes, 2):
+        differ = [(a, b) for a, b in zip(one, two, strict=False) if a != b]
+        if len(one) == len(two) and len(differ) == 1 and shapes[one] == shapes[two]:
+            found.setdefault(differ[0], {})[one] = two
+    found = {pair: taken for pair, taken in found.items() if len(taken) > 1}
+    for (a, b), taken in found.items():
+        if a < b:
+            yield f"the parameters of {a} and {b} are exchanged", _from({**taken, **found[b, a]})
+    letters = sorted({letter for pair in found for letter in pair})
+    for order in permutations(letters) if 2 < len(letters) <= MOST_LETTERS else ():
+        mapped = [found.get(pair, {}) for pair in zip(letters, order, strict=True)]
+        taken = {one: two for each in mapped for one, two in each.items()}
+        yield (
+            f"the parameters of {', '.join(letters)} are taken in the order {', '.join(order)}",
+            _from(taken),
+        )
+
+
+def _exchanged(evidence: Evidence) -> Changes:
+    """Two inputs of one shape taken for each other, or data taken in another order.
+
+    Shapes may be equal at the sizes alone at which the callable is judged: at others it raises an error for that very reason.
+    """
+    arrays = [item for item in evidence.formula.tensors if _is_array(item)]
+    shapes = {
+        item.name: [np.shape(w.example.inputs[item.name]) for w in evidence.ordinary] for item in arrays
+    }
+    if not evidence.ordinary:
+        return
+    for one, two in combinations(arrays, 2):
+        if shapes[one.name] == shapes[two.name] and one.domain == two.domain:
+            a, b = one.name, two.name
+            yield f"{a} and {b} are exchanged", _from({a: b, b: a})
+            for c, d in ((a, b), (b, a)):
+                yield f"{c} is read where {d} belongs ({d} is ignored)", _from({d: c})
+    data = [item.name for item in arrays if item.role == "data"]
+    groups = dict.fromkeys(tuple(other for other in data if shapes[other] == shapes[name]) for name in data)
+    for names in (group for group in groups if 2 < len(group) <= MOST_LETTERS):
+        for order in permutations(names):
+            taken = {b: a for a, b in zip(names, order, strict=True) if a != b}
+            if len(taken) > 2:
+                yield f"{', '.join(names)} are taken in the order {', '.join(order)}", _from(taken)
+
+
+def _arrays(evidence: Evidence) -> Changes:
+    """An array or a number that is left out, changed first, or read the wrong way round."""
+    weights = [t.name for t in evidence.formula.tensors if t.role == "parameter" and _is_matrix(t)]
+    if len(weights) > 1:
+        yield (
+            f"axes swapped: {', '.join(weights)} are read as their transposes, as nn.Linear keeps its weight",
+            lambda example: {name: _transpose(example.inputs[name]) for name in weights},
+        )
+    for row in ARRAYS:
+        for item in filter(row.applies, evidence.formula.tensors):
+            yield row.sentence.format(name=item.name), _by(item.name, row.altered)
+    for item in filter(_is_array, evidence.formula.tensors):
+        for axis, size in enumerate(item.shape):
+            if is_size(size):
+                yield (
+                    f"{item.name} is read from the end along {size}",
+                    _by(item.name, partial(np.flip, axis=axis)),
+                )
+        for first in range(len(item.shape) - 1):
+            viewed = partial(split_by_view, first=first)
+            yield (
+                f"axes swapped: {item.name} is reshaped where its axes have to be permuted",
+                _by(item.name, viewed),
+            )
+
+
+# Which alteration explains what was returned -----------------------------------------------------------------------------
+
+KINDS = (without_weights, altered_inputs, altered_lines)
+"""The kinds of alterations, in the order in which they are tried."""
+DIGITS = 6
+"""So many digits are said of a factor; factors are one where they agree to these: in float64 roundings are far smaller."""
+SURELY = 0.9
+"""The share of what fails that has to be explained where several explanations differ in few examples."""
+SMALL, SMALLEST = 3, 34
+"""So many examples are made small, in steps of half a power of ten, so many of them."""
+FILLS = (*(-(10**power) for power in (4, 9, 6, 5, 3, 7, 8, 10, 12, 20)), -(2**15), -65504, -(10**30))
+"""Numbers that hidden scores are set to in the field."""
+
+
+def altered(evidence: Evidence) -> str:
+    """One thing in the statement taken or written otherwise."""
+    for kind in KINDS if evidence.everywhere else ():
+        if said := _first_that_accounts(evidence, kind):
+            return said
+    return ""
+
+
+def altered_beside_conventions(evidence: Evidence) -> str:
+    """The same beside another choice of conventions."""
+    ours = evidence.judge
+    for kind in KINDS if evidence.everywhere else ():
+        for changes in other_conventions(evidence.formula, ours.conventions):
+            if evidence.late:
+                return ""
+            with evidence.judged_by(Judge(evidence.formula, {**ours.conventions, **changes})):
+                said = _first_that_accounts(evidence, kind)
+            if said:
+                return f"{said}; and {options_said(changes)} (its convention)"
+    return ""
+
+
+def _first_that_accounts(evidence: Evidence, kind: Callable[[Evidence], Iterable[Alteration]]) -> str:
+    if evidence.random and kind is not altered_inputs:
+        return ""
+    for said, alike in kind(evidence):
+        if evidence.late:
+            return ""
+        if evidence.accounts(alike):
+            return said
+    return ""
+
+
+def outputs_exchanged(evidence: Evidence) -> str:
+    """Several results in another order."""
+    outputs = evidence.judge.flat.outputs
+    if not evidence.everywhere:
+        return ""
+    for order in list(permutations(range(len(outputs))))[1:24]:
+        if evidence.accounts(partial(_ordered, evidence, order)):
+            return f"the results are exchanged: returned in the order {', '.join(outputs[k].name for k in order)}"
+    return ""
+
+
+def _ordered(evidence: Evidence, order: Sequence[int], example: Example) -> list[Reals]:
+    said = evidence.stated(example)
+    return [said[place] for place in order]
+
+
+def scaled(evidence: Evidence) -> str:
+    """Results off by one factor, the same everywhere or a power of a size."""
+    factors = [_factor(evidence, w) for w in evidence.failing] if evidence.everywhere else []
+    if len(factors) < 3 or None in factors:
+        return ""
+    found = np.array(factors, float)
+    if np.ptp(found) <= 10.0**-DIGITS * abs(found[0]):
+        hardly = abs(found[0] - 1) <= 10.0**-DIGITS
+        return "" if hardly else f"the result is {found[0]:.{DIGITS}g} times what is stated, everywhere"
+    for size in evidence.failing[0].example.sizes:
+        numbers = np.array([w.example.sizes[size] for w in evidence.failing], float)
+        for power, said in ((1, f"{size}"), (-1, f"1/{size}"), (0.5, f"√{size}"), (-0.5, f"1/√{size}")):
+            if np.allclose(found, numbers**power, rtol=10.0**-DIGITS, atol=0):
+                return f"the scale is wrong: the result is {said} times what is stated"
+    return ""
+
+
+def _factor(evidence: Evidence, witness: Witness) -> float | None:
+    said = np.concatenate([np.ravel(x) for x in evidence.stated(witness.example)])
+    got = np.concatenate([np.ravel(x) for x in witness.got or ()]).astype(np.float64)
+    told = np.isfinite(said) & (said != 0)
+    if not told.any() or not np.isfinite(got[told]).all():
+        return None
+    with np.errstate(all="ignore"):
+        factors = got[told] / said[told]
+    return float(factors[0]) if np.ptp(factors) <= 10.0**-DIGITS * abs(factors[0]) else None
+
+
+# What shows at extreme inputs --------------------------------------------------------------------------------------------
+
+
+def _failing_drawn(evidence: Evidence) -> list[Witness]:
+    """Examples of all regimes that fail in the type that tells most."""
+    kind = evidence.kind
+    return [w for w in evidence.drawn if w.fails and w.got is not None and w.example.dtype == kind]
+
+
+def filled(evidence: Evidence) -> str:
+    """A number that hidden scores are set to, which shows where others come near it."""
+    if evidence.everywhere or evidence.random:
+        return ""
+    # Where the statement itself fits, any number does as well.
+    failing = [w for w in _failing_drawn(evidence) if not evidence.fits_there(evidence.stated, w)]
+    right = []
+    for value in FILLS if failing else ():
+        alike = filled_with(evidence.judge.flat, value)
+        fits = sum(evidence.fits_there(alike, w) for w in failing) if alike is not None else 0
+        right += [value] if fits > MOST * len(failing) else []
+    if not right:
+        return ""
+    named = f" ({float(right[0]):g})" if len(right) == 1 else ""
+    return f"hidden scores are set to a finite number{named}: right as long as the others stay far above it"
+
+
+def floored(evidence: Evidence) -> str:
+    """A divisor that is kept from 0 otherwise, which shows at rows near 0, and is right about more of them than none at all."""
+    failing = _failing_drawn(evidence)
+    if evidence.random or len(failing) < 2:
+        return ""
+    alterations = list(otherwise_floored(evidence))
+    if (
+        sum(not said for said, _ in alterations) != 1
+    ):  # of several roots ε is fixed in one, or the data tell nothing
+        return ""
+    witnesses = [*failing, *_made_small(evidence)]
+    least, best = math.floor((1 - SURELY) * len(witnesses)) + 1, ""
+    for said, alike in alterations:
+        if evidence.late:
+            break
+        wrong = 0
+        for witness in witnesses:
+            wrong += not evidence.fits_there(alike, witness)
+            if wrong >= least:  # no better than one before
+                break
+        else:
+            least, best = wrong, said
+    return best
+
+
+def _made_small(evidence: Evidence) -> list[Witness]:
+    """Ordinary examples with all real data made small, by each power of ten and half of one: where a least value shows."""
+    names, steps = evidence.data, [10.0 ** (-place / 2) for place in range(1, SMALLEST)]
+    examples = [w.example for w in evidence.ordinary if names][:SMALL]
+    moved = [e.changed(**{name: e.inputs[name] * step for name in names}) for e in examples for step in steps]
+    return [w for w in evidence.seen(moved) if w.got is not None]
+
+
+__all__ = [
+    "altered",
+    "altered_beside_conventions",
+    "filled",
+    "floored",
+    "outputs_exchanged",
+    "scaled",
+]
