@@ -227,8 +227,6 @@ class Normal:
         spans = zip(atom.args, self.tensors[atom.name].shape, strict=True)
         return all(facts.nonnegative(at) and facts.nonnegative(size - at - 1) for at, size in spans)
 
-    # Atoms -------------------------------------------------------------------------------------------------------------
-
     def entry(self, name: str, index: tuple[Poly, ...]) -> Poly:
         """An entry of a declared tensor, as a value."""
         domain = self.domain(name)
@@ -257,8 +255,6 @@ class Normal:
             return lit.poly
         self.note("decided")
         return ONE if held else ZERO
-
-    # Products ----------------------------------------------------------------------------------------------------------
 
     def mul(self, p: Poly, q: Poly, facts: Facts) -> Poly:
         """The product, multiplied out and reduced."""

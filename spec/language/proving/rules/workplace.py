@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.rules.elementary import (
@@ -38,7 +39,7 @@ def _condition_at(n: Normal, lit: Atom, symbols: Mapping[Atom, Poly], facts: Fac
     return rebuild_condition(n, lit, Change(symbols=symbols), n.empty)
 
 
-_RULES = {
+_RULES: Mapping[str, Callable[..., Any]] = {
     "at_least_zero": at_least_zero,
     "equal": equal,
     "above_zero": above_zero,
