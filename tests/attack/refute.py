@@ -19,9 +19,9 @@ import sympy
 from spec.language.abbreviations import meant
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.binders import Expectation
+from spec.language.evaluation.arithmetic import Undecided
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings
-from spec.language.evaluation.truth import Undecided
 from spec.language.expr import TRUE, Literal, Node, Power, Ref, case, lift
 from spec.language.flatten import chosen
 from spec.language.formula import Formula

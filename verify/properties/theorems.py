@@ -1,6 +1,6 @@
 """Theorems as properties: evaluated with the callable in the formula's place, and, to guard the theorem, with the oracle there.
 
-Both sides of a claim are evaluated by the interpreter of statements, at many examples at once; wherever the formula is applied,
+Both sides of a claim are compiled as statements are, and evaluated at many examples at once; wherever the formula is applied,
 the callable is called with the arguments of that place, rounded to the type under check. The tolerance is both sides' bounds at
 the inputs actually passed, plus what the statement itself says the two sides differ by at those same inputs. So a theorem is
 never asked of rounded inputs for which it does not hold.

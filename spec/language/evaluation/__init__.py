@@ -1,1 +1,1 @@
-"""What a statement is worth: one interpreter over float64, over balls, and over values with a running error bound."""
+"""What a statement is worth: compiled once, run in floats, in balls, or with a running error bound."""

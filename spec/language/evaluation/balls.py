@@ -10,8 +10,8 @@ import flint
 import numpy as np
 import numpy.typing as npt
 
+from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.numbers import HELD
-from spec.language.evaluation.truth import Truth
 
 Balls: TypeAlias = npt.NDArray[Any]
 

@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
-from spec.language.evaluation.arithmetic import Arithmetic
+from spec.language.evaluation.arithmetic import Arithmetic, Truth
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.compiled.applications import Applications, Claims, Gathering
 from spec.language.evaluation.compiled.conditions import Opening
 from spec.language.evaluation.compiled.frame import Around, Frame, Sized
 from spec.language.evaluation.compiled.lines import together
 from spec.language.evaluation.indexing import Ints
-from spec.language.evaluation.truth import Truth
 from spec.language.expr import TRUE, Node
 from spec.language.known import is_known
 

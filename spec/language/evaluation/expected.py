@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.batching import EXAMPLES, batched, bind_all, repeated
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import whole
@@ -36,7 +37,6 @@ from spec.language.evaluation.precision import Format, Precision
 from spec.language.evaluation.rounding import LARGEST_EXPONENT
 from spec.language.evaluation.running_error import RunningError
 from spec.language.evaluation.scatter import Places, Scatter
-from spec.language.evaluation.truth import Truth
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.contraction import FEWEST, contracted, extent, leveled, plain
 from spec.language.evaluation.numbers import (
     HUGE,
@@ -25,7 +26,6 @@ from spec.language.evaluation.numbers import (
 )
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 from spec.language.evaluation.scatter import Storing
-from spec.language.evaluation.truth import Truth
 
 LARGEST = 900
 """Errors near 1 have exponents up to this one: two to it times a few is below HUGE."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import sympy
 from sympy.core.basic import Basic
@@ -17,10 +16,8 @@ from sympy.core.basic import Basic
 from spec.language.arrays import Tensor
 from spec.language.binders import MaxOf, SumOf
 from spec.language.expr import TRUE, Func, Literal, Node, Over, Plus, Ref, case, eq, exp, log
+from spec.language.lines import Definition
 from spec.language.trees import free_symbols, substitute, walk
-
-if TYPE_CHECKING:
-    from spec.language.lines import Definition
 
 
 class SoftmaxGroups:

@@ -4,7 +4,7 @@ A step is accepted when the difference of its two sides, read as terms, is shown
 kernel checks the whole of that afterwards: most of what follows decides, and a fault in it could let a false step through.
 
 **What decides, and why it may.** `reading` says what a tree means, and asks whether it is defined; it follows the
-semantics of the language, as the interpreter does. `terms` adds, multiplies and substitutes: arithmetic of polynomials,
+semantics of the language, as compiled programs do. `terms` adds, multiplies and substitutes: arithmetic of polynomials,
 which is tested against FLINT's. `rules` rewrites by laws that hold for every value of what stands in them; the register names
 each, and tests evaluate both sides of its law. `knowledge` uses a fact only where it was assumed, and a certificate of linear
 reasoning only after adding it up again (`certificates`, which shares nothing with the search). `signs` follows the rules of

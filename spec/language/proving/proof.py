@@ -19,7 +19,7 @@ from spec.language.proving.deciding.derivations import (
     derived,
 )
 from spec.language.proving.deciding.place import Goal
-from spec.language.proving.evaluating.guard import Numeric, guarded
+from spec.language.proving.evaluating.points import Numeric, guarded
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import Rule
 from spec.language.theorem import Assurance, Claim, Proof, Theorem
@@ -75,7 +75,7 @@ def check(theorem: Theorem, formula: Formula, guard: bool = True) -> Checked:
     """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open.
 
     What cannot be decided is refused, whatever stands in the way; nothing is raised. Every claim that is found proved is
-    evaluated, too, unless ``guard`` is switched off (:mod:`spec.language.proving.evaluating.guard`): what the balls contradict
+    evaluated, too, unless ``guard`` is switched off (:mod:`spec.language.proving.evaluating.points`): what the balls contradict
     is refused, and what cannot be evaluated is said in ``unguarded``.
     """
     try:

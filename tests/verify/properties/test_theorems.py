@@ -10,7 +10,7 @@ import impl.normalization
 from spec.attention.multi_head import multi_head
 from spec.attention.softmax import i, j, l, m, mask, n, s, softmax
 from spec.language import Sum, Theorem, claim, each, given, indices
-from spec.language.proving.evaluating.guard import guarded
+from spec.language.proving.evaluating.points import guarded
 from spec.language.registry import find
 from spec.normalization.layer_norm import beta, d, eps, gamma, layer_norm, x
 from spec.normalization.layer_norm import i as p

@@ -13,10 +13,10 @@ from sympy.core.basic import Basic
 
 from spec.language.arrays import DISCRETE, Tensor
 from spec.language.binders import AnyOf, Bound
+from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.compiled.frame import Around, Axis, Frame
 from spec.language.evaluation.compiled.indices import Condition, Index, Indices, refusal
 from spec.language.evaluation.indexing import is_inexact
-from spec.language.evaluation.truth import Truth
 from spec.language.expr import Always, Both, Case, Compare, Either, Not, Ref
 from spec.language.symbols import unnamed
 from spec.language.trees import free_symbols, transform

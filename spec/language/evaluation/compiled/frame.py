@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
-from spec.language.evaluation.arithmetic import Arithmetic, Change
+from spec.language.evaluation.arithmetic import Arithmetic, Bools, Change
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.numbers import Num, has
-from spec.language.evaluation.truth import Bools
 
 Made = TypeVar("Made")
 Array: TypeAlias = npt.NDArray[Any]

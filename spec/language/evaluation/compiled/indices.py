@@ -16,10 +16,9 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import Tensor
-from spec.language.evaluation.arithmetic import Change
+from spec.language.evaluation.arithmetic import Bools, Change, Truth
 from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, Slots
 from spec.language.evaluation.indexing import Ints, constant
-from spec.language.evaluation.truth import Bools, Truth
 from spec.language.exact import fraction
 from spec.language.expr import Case, Literal, Minus, Node, Plus, Ref, Times
 

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import WHOLE, Tensor
-from spec.language.evaluation.arithmetic import Change
+from spec.language.evaluation.arithmetic import Change, Truth
 from spec.language.evaluation.compiled.conditions import Opening, Value
 from spec.language.evaluation.compiled.frame import Around, Finish, Frame, spread
 from spec.language.evaluation.compiled.indices import Condition, Index, Places, Reader
@@ -18,7 +18,6 @@ from spec.language.evaluation.compiled.values import Values
 from spec.language.evaluation.indexing import within_tensor
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.softmax_groups import SoftmaxGroups
-from spec.language.evaluation.truth import Truth
 from spec.language.lines import Definition
 from spec.language.trees import free_symbols
 

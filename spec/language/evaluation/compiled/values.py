@@ -19,15 +19,14 @@ import sympy
 from spec.language.arrays import DISCRETE, WHOLE
 from spec.language.binders import Expectation, MaxOf, SumOf
 from spec.language.calls import Call, Pullback
-from spec.language.evaluation.arithmetic import Arithmetic, Change
+from spec.language.evaluation.arithmetic import Arithmetic, Change, Truth
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
 from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, spread
 from spec.language.evaluation.compiled.indices import STANDING, Index, Places, refusal
 from spec.language.evaluation.contraction import FEWEST
-from spec.language.evaluation.integer_range import by_products, is_integral, reach, spelt_out
+from spec.language.evaluation.indexing import by_products, is_integral, reach, spelt_out
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.softmax_groups import SoftmaxGroups
-from spec.language.evaluation.truth import Truth
 from spec.language.exact import fraction
 from spec.language.expr import (
     Case,

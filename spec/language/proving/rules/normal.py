@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any
 
 from spec.language.arrays import NO_LABEL, WHOLE, Tensor
 from spec.language.proving.knowledge.certificates import Form
@@ -33,29 +33,6 @@ from spec.language.proving.terms.polynomials import (
     total,
     whole,
 )
-
-
-class Rules(NamedTuple):
-    """The rules by which terms are rewritten, of a module each; any of them may ask for all others, through :class:`Normal`."""
-
-    at_least_zero: Callable[[Normal, Poly, Facts], Poly]
-    equal: Callable[[Normal, Poly, Facts], Poly]
-    above_zero: Callable[[Normal, Poly, Facts], Poly]
-    settle: Callable[[Normal, Mono, Facts], Poly]
-    exponential: Callable[[Normal, Poly, Facts], Poly]
-    inverse: Callable[[Normal, Poly, Facts], Poly]
-    root: Callable[[Normal, Poly, Facts], Poly]
-    function: Callable[[Normal, str, Poly, Facts], Poly]
-    content: Callable[[Poly], tuple[Fraction, Mono, Poly]]
-    sign: Callable[[Normal, Poly, Facts], int]
-    summed: Callable[[Normal, Iterable[Atom], Iterable[Atom], Poly, Facts], Poly]
-    closed: Callable[[Normal, str, frozenset[Atom], Iterable[Atom], Poly], Poly]
-    listed: Callable[[Normal, tuple[Atom, ...], Iterable[Atom], Poly], Poly]
-    exists: Callable[[Normal, Iterable[Atom], list[Poly], Facts], Poly]
-    opened: Callable[[Normal, Atom, str], tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]]
-    replaced: Callable[[Normal, Poly, Mapping[Atom, Poly], Facts], Poly]
-    condition_at: Callable[[Normal, Atom, Mapping[Atom, Poly], Facts], Poly]
-    written: Callable[[Normal, Poly], Any]
 
 
 @dataclass(frozen=True)
@@ -87,10 +64,52 @@ class TensorInfo:
 
 
 class Normal:
-    """One proof's workplace: what is declared, which rules were used, which obligations arose."""
+    """One proof's workplace: what is declared, which rules were used, which obligations arose.
 
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
+    The rules by which terms are rewritten stand in modules of their own, and any of them may ask for all others: here they are
+    at hand as functions, put in place by :mod:`~spec.language.proving.rules.workplace`.
+    """
+
+    at_least_zero: Callable[[Poly, Facts], Poly]
+    """The indicator of ``poly ≥ 0`` for an index expression."""
+    equal: Callable[[Poly, Facts], Poly]
+    """The indicator of ``poly = 0`` for an index expression."""
+    above_zero: Callable[[Poly, Facts], Poly]
+    """The indicator of ``poly > 0`` for a real value."""
+    settle: Callable[[Mono, Facts], Poly]
+    """A product of atoms, reduced."""
+    exp: Callable[[Poly, Facts], Poly]
+    """e to the power of a polynomial."""
+    inverse: Callable[[Poly, Facts], Poly]
+    """1/P, spread over the factors of P."""
+    root: Callable[[Poly, Facts], Poly]
+    """√P, with what is known to be at least 0 taken out."""
+    function: Callable[[str, Poly, Facts], Poly]
+    """An elementary function other than exp and √."""
+    summed: Callable[[Iterable[Atom], Iterable[Atom], Poly, Facts], Poly]
+    """The sum of a body over bound symbols at which conditions hold."""
+    closed: Callable[[str, frozenset[Atom], Iterable[Atom], Poly], Poly]
+    """A binder with canonical names."""
+    listed: Callable[[tuple[Atom, ...], Iterable[Atom], Poly], Poly]
+    """An array by its entry at symbols in a range."""
+    exists: Callable[[Iterable[Atom], list[Poly], Facts], Poly]
+    """The indicator that conditions hold for some values of bound symbols."""
+    replaced: Callable[[Poly, Mapping[Atom, Poly], Facts], Poly]
+    """The polynomial with index symbols replaced."""
+    condition_at: Callable[[Atom, Mapping[Atom, Poly], Facts], Poly]
+    """A condition with index symbols replaced, not decided by the facts."""
+    open_binder: Callable[[Atom, str], tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]]
+    """The bound symbols (fresh, with a mark), conditions and body of a binder."""
+    own_content: Callable[[Poly], tuple[Fraction, Mono, Poly]]
+    """See :meth:`content`, which asks once for each polynomial."""
+    own_sign: Callable[[Poly, Facts], int]
+    """See :class:`Signs`, which asks once for each polynomial and place."""
+    write: Callable[[Poly], Any]
+    """A tree that says the same, for messages."""
+
+    def __init__(self, rules: Mapping[str, Callable[..., Any]]) -> None:
+        for name, rule in rules.items():
+            setattr(self, name, partial(rule, self))
         self.ledger = Ledger()
         self.used: set[str] = set()
         self.tensors: dict[str, TensorInfo] = {}
@@ -158,7 +177,7 @@ class Normal:
 
     def cancelled(self, value: Poly) -> None:
         """Record that something nonzero was cancelled."""
-        self.ledger.met(self.rules.written(self, value), "≠ 0", "cancelled; its sign follows from its form")
+        self.ledger.met(self.write(value), "≠ 0", "cancelled; its sign follows from its form")
 
     def fresh(self, name: str, mark: str = "~") -> Atom:
         """A symbol that occurs nowhere yet: a bound one (``~``), or a witness (``!``)."""
@@ -208,8 +227,6 @@ class Normal:
         spans = zip(atom.args, self.tensors[atom.name].shape, strict=True)
         return all(facts.nonnegative(at) and facts.nonnegative(size - at - 1) for at, size in spans)
 
-    # Atoms -------------------------------------------------------------------------------------------------------------
-
     def entry(self, name: str, index: tuple[Poly, ...]) -> Poly:
         """An entry of a declared tensor, as a value."""
         domain = self.domain(name)
@@ -231,18 +248,6 @@ class Normal:
             return integral + (constant.numerator // constant.denominator)
         return integral + Atom("floor", "", (rest,)).poly
 
-    def at_least_zero(self, poly: Poly, facts: Facts) -> Poly:
-        """The indicator of ``poly ≥ 0`` for an index expression."""
-        return self.rules.at_least_zero(self, poly, facts)
-
-    def equal(self, poly: Poly, facts: Facts) -> Poly:
-        """The indicator of ``poly = 0`` for an index expression."""
-        return self.rules.equal(self, poly, facts)
-
-    def above_zero(self, poly: Poly, facts: Facts) -> Poly:
-        """The indicator of ``poly > 0`` for a real value."""
-        return self.rules.above_zero(self, poly, facts)
-
     def decided(self, lit: Atom, facts: Facts) -> Poly:
         """The indicator of a condition: 1 or 0 where it is decided."""
         held = facts.decide(lit)
@@ -250,8 +255,6 @@ class Normal:
             return lit.poly
         self.note("decided")
         return ONE if held else ZERO
-
-    # Products ----------------------------------------------------------------------------------------------------------
 
     def mul(self, p: Poly, q: Poly, facts: Facts) -> Poly:
         """The product, multiplied out and reduced."""
@@ -277,28 +280,6 @@ class Normal:
         """A positive integer power."""
         return self.product([p] * k, facts)
 
-    def settle(self, mono: Mono, facts: Facts) -> Poly:
-        """A product of atoms, reduced."""
-        return self.rules.settle(self, mono, facts)
-
-    # Functions ------------------------------------------------------------------------------------------
-
-    def exp(self, poly: Poly, facts: Facts) -> Poly:
-        """e to the power of a polynomial."""
-        return self.rules.exponential(self, poly, facts)
-
-    def inverse(self, poly: Poly, facts: Facts) -> Poly:
-        """1/P, spread over the factors of P."""
-        return self.rules.inverse(self, poly, facts)
-
-    def root(self, poly: Poly, facts: Facts) -> Poly:
-        """√P, with what is known to be at least 0 taken out."""
-        return self.rules.root(self, poly, facts)
-
-    def function(self, name: str, poly: Poly, facts: Facts) -> Poly:
-        """An elementary function other than exp and √."""
-        return self.rules.function(self, name, poly, facts)
-
     def lifts(self, poly: Poly) -> bool:
         """Whether a function of the polynomial is split by a condition in it."""
         return any(m.lits for m in poly.terms)
@@ -316,7 +297,7 @@ class Normal:
     def content(self, poly: Poly) -> tuple[Fraction, Mono, Poly]:
         """``(c, M, Q)`` with the polynomial equal to ``c·M·Q``: common factors taken out, Q's leading coefficient positive."""
         if poly.key not in self._contents:
-            self._contents[poly.key] = self.rules.content(poly)
+            self._contents[poly.key] = self.own_content(poly)
         return self._contents[poly.key]
 
     def oriented(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
@@ -348,35 +329,9 @@ class Normal:
         """Remember that the polynomial has these signs wherever the facts and the conditions hold: all that was used."""
         self.signs.certify(poly, mask, (*lits, *facts.added), facts)
 
-    # Binders and replacement ----------------------------------------------------------
-
-    def summed(self, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
-        """The sum of a body over bound symbols at which conditions hold."""
-        return self.rules.summed(self, bound, lits, body, facts)
-
-    def closed(self, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
-        """A binder with canonical names."""
-        return self.rules.closed(self, kind, symbols, lits, body)
-
-    def listed(self, symbols: tuple[Atom, ...], lits: Iterable[Atom], body: Poly) -> Poly:
-        """An array by its entry at symbols in a range."""
-        return self.rules.listed(self, symbols, lits, body)
-
-    def exists(self, bound: Iterable[Atom], conditions: list[Poly], facts: Facts) -> Poly:
-        """The indicator that conditions hold for some values of bound symbols."""
-        return self.rules.exists(self, bound, conditions, facts)
-
     def opened(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
         """The bound symbols (fresh), conditions and body of a binder."""
-        return self.rules.opened(self, atom, mark)
-
-    def replaced(self, poly: Poly, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
-        """The polynomial with index symbols replaced."""
-        return self.rules.replaced(self, poly, symbols, facts)
-
-    def condition_at(self, lit: Atom, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
-        """A condition with index symbols replaced, not decided by the facts."""
-        return self.rules.condition_at(self, lit, symbols, facts)
+        return self.open_binder(atom, mark)
 
 
 MOST_CERTIFICATES = 12
@@ -412,7 +367,7 @@ class Signs:
             return ANY_SIGN
         left_out = limits.left_out("estimate", "step")
         self._found[place], circles = ANY_SIGN, self._circles
-        found = self._found[place] = self.n.rules.sign(self.n, poly, facts)
+        found = self._found[place] = self.n.own_sign(poly, facts)
         if found == ANY_SIGN:
             del self._found[place]  # a certificate may decide it later
             if self._circles == circles and limits.left_out("estimate", "step") == left_out:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.rules.elementary import (
@@ -16,7 +17,7 @@ from spec.language.proving.rules.elementary import (
     root,
     settle,
 )
-from spec.language.proving.rules.normal import Normal, Rules
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.rules.sums import summed
 from spec.language.proving.signs.of_terms import sign
 from spec.language.proving.terms.binders import closed, exists, listed, opened
@@ -38,23 +39,23 @@ def _condition_at(n: Normal, lit: Atom, symbols: Mapping[Atom, Poly], facts: Fac
     return rebuild_condition(n, lit, Change(symbols=symbols), n.empty)
 
 
-_RULES = Rules(
-    at_least_zero=at_least_zero,
-    equal=equal,
-    above_zero=above_zero,
-    settle=settle,
-    exponential=exponential,
-    inverse=inverse,
-    root=root,
-    function=function,
-    content=content,
-    sign=sign,
-    summed=summed,
-    closed=closed,
-    listed=listed,
-    exists=exists,
-    opened=opened,
-    replaced=_replaced,
-    condition_at=_condition_at,
-    written=written,
-)
+_RULES: Mapping[str, Callable[..., Any]] = {
+    "at_least_zero": at_least_zero,
+    "equal": equal,
+    "above_zero": above_zero,
+    "settle": settle,
+    "exp": exponential,
+    "inverse": inverse,
+    "root": root,
+    "function": function,
+    "own_content": lambda _, poly: content(poly),
+    "own_sign": sign,
+    "summed": summed,
+    "closed": closed,
+    "listed": listed,
+    "exists": exists,
+    "open_binder": opened,
+    "replaced": _replaced,
+    "condition_at": _condition_at,
+    "write": written,
+}

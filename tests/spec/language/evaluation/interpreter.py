@@ -18,18 +18,17 @@ import sympy
 from spec.language.arrays import DISCRETE, WHOLE, Comprehension, Tensor
 from spec.language.binders import MaxOf, SumOf
 from spec.language.calls import ABSENT, Call, Pullback
+from spec.language.evaluation.arithmetic import Bools, Truth
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.compiled.applications import Applications
 from spec.language.evaluation.compiled.frame import Finish
 from spec.language.evaluation.compiled.values import factors
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.dimensions import is_size
-from spec.language.evaluation.indexing import Ints, spread, within_tensor
-from spec.language.evaluation.integer_range import by_products, is_integral, reach, spelt_out
+from spec.language.evaluation.indexing import Ints, by_products, is_integral, reach, spelt_out, within_tensor
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.running_error import RunningError
 from spec.language.evaluation.softmax_groups import SoftmaxGroups
-from spec.language.evaluation.truth import Bools, Truth
 from spec.language.exact import fraction
 from spec.language.expr import (
     Case,
@@ -52,6 +51,11 @@ from spec.language.ordering import Group
 from spec.language.trees import free_symbols
 from tests.spec.language.evaluation.scope import Scope
 from tests.spec.language.evaluation.stepping import step_through
+
+
+def spread(part: Any, shape: tuple[int, ...]) -> Any:
+    """An array in a shape; most have it already."""
+    return part if part.shape == shape else np.broadcast_to(part, shape)
 
 
 class Interpreter(Scope):

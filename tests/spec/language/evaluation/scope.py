@@ -14,11 +14,11 @@ import numpy.typing as npt
 import sympy
 
 from spec.language.binders import AnyOf
+from spec.language.evaluation.arithmetic import Bools, Truth
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.indexing import Ints, constant, is_inexact
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.truth import Bools, Truth
 from spec.language.exact import fraction
 from spec.language.expr import (
     Always,

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.softmax_groups import SoftmaxGroups
-from spec.language.evaluation.truth import Truth
 from spec.language.flatten import Flat
 from tests.spec.language.evaluation.interpreter import Interpreter
 

@@ -11,12 +11,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from spec.language.evaluation import running_error
+from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.compiled import values as compiled
 from spec.language.evaluation.evaluate import bound, evaluate
 from spec.language.evaluation.numbers import HUGE, Num, hides
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.running_error import RunningError
-from spec.language.evaluation.truth import Truth
 from spec.language.formula import Formula
 from spec.language.registry import find
 

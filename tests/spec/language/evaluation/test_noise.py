@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.expected import Noise
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.evaluation.running_error import RunningError
-from spec.language.evaluation.truth import Truth
 
 SINGLE = Precision.of("float32")
 UNIT = FORMATS["float32"].unit

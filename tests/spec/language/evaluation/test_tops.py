@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.running_error import RunningError
-from spec.language.evaluation.truth import Truth
 
 WALK = RunningError(FORMATS["float32"])
 DRAWN = np.random.default_rng(7).uniform(-9, 9, (5, 6))

@@ -12,11 +12,11 @@ import pytest
 from spec.attention.local import local
 from spec.language import Max, Node, Some, Sum, Tensor, case, data, define, eq, le, lt, sizes, sqrt, tensor
 from spec.language.differentiation.gradients import pull_back
+from spec.language.evaluation.arithmetic import Truth, Undecided
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import bound, enclose, evaluate, run
 from spec.language.evaluation.running_error import RunningError
-from spec.language.evaluation.truth import Truth, Undecided
 from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.symbols import indices

@@ -32,7 +32,7 @@ from spec.language import (
     tensor,
 )
 from spec.language.expr import eq, le
-from spec.language.proving.evaluating.guard import guarded
+from spec.language.proving.evaluating.points import guarded
 from spec.language.proving.proof import check
 from spec.language.symbols import Letter
 from tests.spec.language.proving.claims import anything, f, i, j, m, n, pi, proved, z
