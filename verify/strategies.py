@@ -94,7 +94,10 @@ def inputs(
     supported = supported_by(None, stated, sizes, fixed, None)
     supported = replace(supported, within=Ranges.of(stated, ranges, chosen))
     space = Space(stated, masks, supported=supported)
-    passing, plain = Passing(stated, where), Plain(stated, kind, supported, masks, leading, fewer=False)
+    passing, plain = (
+        Passing(stated, where),
+        Plain(stated, kind, supported, "any" if masks else "none", leading, fewer=False),
+    )
 
     @st.composite
     def drawn(draw: st.DrawFn) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from hypothesis import strategies as st
@@ -21,6 +21,9 @@ from verify.inputs.examples import Example, rounded
 from verify.inputs.regimes import EPSILONS, POSITIVE_NUMBERS, SHARES
 from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
 
+Masks = Literal["none", "open", "any"]
+"""Which masks are drawn: none, those under which every query sees some key, or any: a query that sees none is a corner of its
+own."""
 ENTRIES = (0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 10.0)
 """Entries of plain examples, the plainest first."""
 SIZES = 3
@@ -44,7 +47,7 @@ class Plain:
         formula: whose inputs they are.
         dtype: the type of real entries.
         supported: what the callable supports.
-        masks: whether it takes a mask.
+        masks: whether it takes a mask; and which there are: none at all, such under which every query sees a key, or any.
         batch: leading dimensions.
         fewer: whether they may be smaller.
         outputs: the tensors for which cotangents are drawn.
@@ -58,7 +61,7 @@ class Plain:
     formula: Formula
     dtype: str
     supported: Supported = EVERY_SIZE
-    masks: bool = True
+    masks: Masks = "any"
     batch: tuple[int, ...] = ()
     fewer: bool = True
     outputs: tuple[Tensor, ...] = ()
@@ -148,10 +151,17 @@ def _values(
 
 def _masks(plain: Plain, shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
     kind = plain.supported.masks
-    if not plain.masks:
+    if plain.masks == "none":
         return st.none()
     hidden = _arrays(np.bool_, shape, st.booleans())
-    drawn = hidden.map(lambda hides: mask_kinds.settled(kind, ~hides, shape))
+
+    def made(hides: Any) -> Any:
+        mask = ~hides
+        if plain.masks == "open":
+            mask[..., 0] |= ~mask.any(-1)
+        return mask_kinds.settled(kind, mask, shape)
+
+    drawn = hidden.map(made)
     return st.none() | drawn if mask_kinds.fits(kind, None) else drawn
 
 
@@ -290,8 +300,14 @@ def shortened(values: Any, digits: int) -> Any:
 def simpler(
     case: Example | None, plain: Plain, kept: frozenset[Size]
 ) -> Iterator[st.SearchStrategy[Example]]:
-    """Strategies among which a simple counterexample is sought: plain ones, those near a failing one, that one made simpler."""
-    yield plain_examples(plain)
+    """Strategies among which a simple counterexample is sought: plain ones, without a mask first, those near a failing one, and
+    that one made simpler.
+    """
+    masked = plain.masks != "none" and any(t.role == "mask" for t in plain.formula.tensors)
+    without = masked and mask_kinds.fits(plain.supported.masks, None)
+    ways: tuple[Masks, ...] = ("none", "open", "any") if without else (plain.masks,)
+    for way in ways:
+        yield plain_examples(replace(plain, masks=way))
     if case is not None:
         entries = sum(np.size(value) for value in case.inputs.values())
         if entries <= DRAWN_ALONE * 4:

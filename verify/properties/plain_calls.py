@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example, Recipe, Space
 from verify.inputs.kinds import DEFAULT_TYPES
-from verify.inputs.simplest import Plain, simpler
+from verify.inputs.simplest import Masks, Plain, simpler
 from verify.properties.gradients import judge_gradient
 from verify.properties.precision import reported_if_single
 from verify.properties.setting import Setting
@@ -54,7 +54,8 @@ class ExampleProperty(Property[Example]):
         """What plain examples are drawn for."""
         setting = self.setting
         dtype = self.dtype or "float64"
-        return Plain(setting.judge.formula, dtype, setting.caller.sizes, setting.caller.takes_mask)
+        masks: Masks = "any" if setting.caller.takes_mask else "none"
+        return Plain(setting.judge.formula, dtype, setting.caller.sizes, masks)
 
     @property
     def fixed_sizes(self) -> frozenset[Size]:

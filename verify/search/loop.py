@@ -22,7 +22,7 @@ from verify.search.property import Case, NotRunnable, Property
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-SIMPLER = 250
+SIMPLER = 120
 """Draws among which a simple counterexample is sought, of each strategy."""
 LEAST_SECONDS = 0.3
 """Seconds that every counterexample gets to be made small, even when the report's share is used up."""
