@@ -17,13 +17,13 @@ from verify.explain.explain import Explanation, explain, explain_beside_conventi
 from verify.explain.range import conforming_range
 from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
-from verify.inputs.unsaid_sizes import where_something_is_said
 from verify.isolation import isolated_answer
+from verify.plan import properties_of
 from verify.properties.edges_of_use import offence_properties
-from verify.properties.every import properties_of
 from verify.properties.first_calls import First, make_first_calls, report_first_value
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
+from verify.properties.unsaid_sizes import where_something_is_said
 from verify.report import CONFORMS, CheckResult, Reason, Report, options_said, versions
 from verify.request import Conventions, Progress, Request, Rules
 from verify.search.found import Budget, Clock

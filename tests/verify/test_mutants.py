@@ -11,7 +11,7 @@ import pytest
 from spec.language.registry import statement, statement_ids
 from tests.mutants import Variant, variants
 from verify.checking import check
-from verify.command import mutants as command
+from verify.command import tasks
 from verify.command.mutants import judged, until_falsified
 from verify.command.tasks import Task, TaskResult
 from verify.faults import Unusable
@@ -197,9 +197,9 @@ def test_conventions_of_a_variant_exist(variant: Variant) -> None:
 
 def test_without_a_checkout_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is installed holds no variants: the command says where they are."""
-    monkeypatch.setattr(command, "__file__", str(tmp_path / "verify" / "command" / "mutants.py"))
+    monkeypatch.setattr(tasks, "__file__", str(tmp_path / "verify" / "command" / "tasks.py"))
     with pytest.raises(Unusable, match="in a checkout"):
-        command.variants()
+        tasks.variants()
 
 
 def test_a_variant_is_found_in_its_module_by_its_name() -> None:

@@ -20,10 +20,10 @@ import impl
 import spec
 import verify
 from verify.command.parsing import apart, parser
+from verify.command.terminal import CONFORMS, FALSIFIED, NOTHING, UNUSABLE
 from verify.faults import Unusable, complaint
 from verify.subject.ending import stoppable
 
-CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
 UNREAD = 141
 """The status of what a shell's pipe has ended: not that of what conforms."""
 FULL = (errno.ENOSPC, errno.EDQUOT)

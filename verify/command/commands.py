@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verify.command.cli import CONFORMS, FALSIFIED, NOTHING, UNUSABLE
 from verify.command.counterexamples import offer_replay
 from verify.command.files import record
 from verify.command.own_formula import shown, sound
 from verify.command.profiles import checked_options, resolved, said_options, settled
+from verify.command.terminal import CONFORMS, FALSIFIED, NOTHING, UNUSABLE, console, expanded, find
 from verify.faults import Unusable
 from verify.targets import PACKAGES, TARGETS, Target, chosen
 
@@ -31,32 +30,6 @@ FIXED = "a number that is fixed, such as eps=1e-5"
 RANGE = "a limit such as q=1e3"
 
 
-def console(stderr: bool = False) -> Console:
-    """Standard output: colours on a terminal, and a width that keeps a table whole elsewhere."""
-    from rich.console import Console
-
-    class Piped(Console):
-        def on_broken_pipe(self) -> None:  # else it would end with 1, as what is falsified does
-            raise BrokenPipeError
-
-    stream = sys.stderr if stderr else sys.stdout
-    return Piped(stderr=stderr, highlight=False, width=None if stream.isatty() else 150)
-
-
-def find(formula_id: str) -> Formula | Procedure:
-    """The formula, or the procedure, with this ID.
-
-    Raises:
-        Unusable: there is none; the message names the closest.
-    """
-    from spec.language.registry import UnknownFormula, statement
-
-    try:
-        return statement(formula_id)
-    except UnknownFormula as error:
-        raise Unusable(str(error)) from None
-
-
 def do_show(given: argparse.Namespace) -> int:
     """Show a formula, or write its page; what it claims and is not so makes it fail."""
     from rich.text import Text
@@ -72,25 +45,6 @@ def do_show(given: argparse.Namespace) -> int:
         if text.startswith("refused: "):
             status = FALSIFIED
     return status
-
-
-def expanded(ids: Iterable[str]) -> list[str]:
-    """Formula IDs, subjects (``recurrent``) replaced by those of all their formulas.
-
-    Raises:
-        Unusable: a name that is neither; the message names the closest.
-    """
-    from spec.language.registry import SUBJECTS, statement_ids
-
-    found: list[str] = []
-    for name in ids:
-        if name in SUBJECTS:
-            found += [i for i in statement_ids() if i.split(".")[0] == name]
-        elif "." not in name and (close := difflib.get_close_matches(name, SUBJECTS, n=1, cutoff=0.7)):
-            raise Unusable(f"no formula has the ID {name!r}; did you mean the subject {close[0]}?")
-        else:
-            found.append(find(name).id)
-    return list(dict.fromkeys(found))
 
 
 def _targets(ids: Sequence[str], names: Sequence[str] | None) -> tuple[list[Target], list[str]]:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verify.command.cli import CONFORMS, FALSIFIED, NOTHING
 from verify.command.files import write
+from verify.command.terminal import CONFORMS, FALSIFIED, NOTHING
 
 if TYPE_CHECKING:
     from verify.report import Report

@@ -9,8 +9,7 @@ from rich.text import Text
 
 from spec.language.registry import formulas, procedures, statement, statement_ids
 from spec.language.wellformed.later import later
-from verify.command.cli import CONFORMS
-from verify.command.commands import console
+from verify.command.terminal import CONFORMS, console
 from verify.output.table import print_table
 from verify.targets import PACKAGES, TARGETS, peer_version
 

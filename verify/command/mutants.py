@@ -5,44 +5,17 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
-import sys
 from collections.abc import Sequence
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from verify.command.cli import CONFORMS, FALSIFIED
-from verify.command.commands import console, expanded
 from verify.command.files import record
 from verify.command.profiles import checked_options
+from verify.command.terminal import CONFORMS, FALSIFIED, console, expanded
 from verify.faults import Unusable
 
 if TYPE_CHECKING:
     from verify.command.tasks import TaskResult
     from verify.report import Report
-
-
-def variants(formula_ids: tuple[str, ...] = ()) -> list[Any]:
-    """The variants of these formulas, or all, from the tests of the checkout that this package lies in.
-
-    Raises:
-        Unusable: it does not lie in a checkout.
-    """
-    root = Path(__file__).parents[2]
-    if not (root / "tests" / "mutants" / "__init__.py").is_file():
-        raise Unusable(
-            "the wrong variants are among attnspec's tests, which are not installed: call `python -m verify mutants` "
-            "in a checkout"
-        )
-    if str(root) not in sys.path:  # a worker process, or the command from another folder
-        sys.path.insert(0, str(root))
-    try:
-        found: list[Any] = import_module("tests.mutants").variants(formula_ids)
-    except ModuleNotFoundError as error:
-        if error.name != "tests.mutants":
-            raise
-        raise Unusable(f"another package is named tests: call the command in the folder {root}") from error
-    return found
 
 
 def do_mutants(given: argparse.Namespace) -> int:
@@ -52,7 +25,7 @@ def do_mutants(given: argparse.Namespace) -> int:
 
     ids = expanded(given.ids)
     options = checked_options(given)
-    from verify.command.tasks import Task, progress, run, worker_count
+    from verify.command.tasks import Task, progress, run, variants, worker_count
 
     every = variants(tuple(ids))
     if not every:

@@ -98,7 +98,7 @@ def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]
     """A line for each known deviation that names no check of its target, neither of those made nor of those that might be."""
     from spec.language.formula import Formula
     from spec.language.registry import statement
-    from verify.properties.every import possible_names
+    from verify.plan import possible_names
 
     said = []
     for deviation in known:

@@ -14,10 +14,12 @@ import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verify.command.cluster import run_on_cluster
+from verify.faults import Unusable
 from verify.isolation import lost_report
 from verify.pool import Lost, patience, run_tasks
 from verify.subject.ending import stoppable
@@ -102,10 +104,31 @@ def _turn_to(formula_id: str) -> None:
     _at = formula_id
 
 
+def variants(formula_ids: tuple[str, ...] = ()) -> list[Any]:
+    """The variants of these formulas, or all, from the tests of the checkout that this package lies in.
+
+    Raises:
+        Unusable: it does not lie in a checkout.
+    """
+    root = Path(__file__).parents[2]
+    if not (root / "tests" / "mutants" / "__init__.py").is_file():
+        raise Unusable(
+            "the wrong variants are among attnspec's tests, which are not installed: call `python -m verify mutants` "
+            "in a checkout"
+        )
+    if str(root) not in sys.path:  # a worker process, or the command from another folder
+        sys.path.insert(0, str(root))
+    try:
+        found: list[Any] = import_module("tests.mutants").variants(formula_ids)
+    except ModuleNotFoundError as error:
+        if error.name != "tests.mutants":
+            raise
+        raise Unusable(f"another package is named tests: call the command in the folder {root}") from error
+    return found
+
+
 def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
     if task.kind == "variant":
-        from verify.command.mutants import variants
-
         variant = next(v for v in variants((task.formula_id,)) if v.name == task.label)
         return variant.call, {**variant.options, "causes": False}
     if task.kind == "own":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from verify.command.cli import CONFORMS, FALSIFIED
+from verify.command.terminal import CONFORMS, FALSIFIED
 from verify.faults import Unusable
 
 STATED = "bert.encoder"
@@ -17,7 +17,7 @@ def at_weights(given: argparse.Namespace) -> int:
     Raises:
         Unusable: a folder, a text or a callable that cannot be used, in one line.
     """
-    from verify.command.commands import console
+    from verify.command.terminal import console
     from verify.output.layers import about, document, table, verdicts
     from verify.subject.loading import Unloadable
     from verify.weights.causes import cause

@@ -17,12 +17,12 @@ from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from verify.edges import ARITHMETIC, STRICT
 from verify.explain.evidence import SECONDS, SPOILT, Evidence, Witness
-from verify.inputs.unsaid_sizes import where_something_is_said
 from verify.laws.checking import check_law
 from verify.properties.judge import Judge
 from verify.properties.plain_calls import check_gradients, check_values
 from verify.properties.precision import digits_inside
 from verify.properties.setting import Setting
+from verify.properties.unsaid_sizes import where_something_is_said
 from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, options_said
 
 MOST = 2

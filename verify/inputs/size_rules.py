@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from spec.language.formula import Formula
 from spec.language.trees import free_symbols
 from verify.faults import Unusable
 from verify.inputs import mask_kinds
-
-if TYPE_CHECKING:
-    from verify.inputs.ranges import Ranges
 
 ANY = "any"
 """In a rule, any whole number of at least 1: ``2*any`` is an even size."""
@@ -118,6 +115,16 @@ def _evaluated(node: ast.expr, sizes: Mapping[str, int]) -> int:
     return int(node.value)  # type: ignore[arg-type]
 
 
+class Limits(Protocol):
+    """How large entries are at most (:class:`verify.inputs.ranges.Ranges`)."""
+
+    def brought(self, example: Any) -> Any:
+        """The example with its entries brought inside."""
+
+    def holds(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether inputs are inside."""
+
+
 @dataclass(frozen=True)
 class Supported:
     """What a callable supports; everything by default.
@@ -134,7 +141,7 @@ class Supported:
     fixed: tuple[tuple[str, float], ...] = ()
     masks: str = mask_kinds.EVERY
     few: bool = False
-    within: Ranges | None = None
+    within: Limits | None = None
 
     @classmethod
     def of(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from verify.command.cli import main
-from verify.command.commands import expanded
+from verify.command.terminal import expanded
 from verify.faults import Unusable
 from verify.targets import TARGETS
 

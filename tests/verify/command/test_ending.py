@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from verify.command.cli import FALSIFIED, NOTHING
+from verify.command.terminal import FALSIFIED, NOTHING
 
 ROOT = Path(__file__).parents[3]
 ENDS = """

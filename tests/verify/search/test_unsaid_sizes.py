@@ -8,8 +8,8 @@ from tests.mutants.objectives import at as entries
 from tests.mutants.objectives import log_law, mean, smoothed
 from verify import check
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.unsaid_sizes import where_something_is_said
 from verify.properties.judge import Judge
+from verify.properties.unsaid_sizes import where_something_is_said
 
 LOSS = "objectives.cross_entropy"
 
