@@ -10,8 +10,9 @@ import torch
 from spec.language.formula import Formula
 from verify.accuracy.grades import AccuracyProperty
 from verify.inputs.dtypes import DTYPES
-from verify.laws.checking import LawProperty
+from verify.laws.checking import law_trial
 from verify.laws.drawn_gradients import DrawnGradientProperty
+from verify.laws.trial import law_properties
 from verify.properties.edges_of_use import LeakProperty, OtherDrawsProperty
 from verify.properties.plain_calls import GradientProperty, ValueProperty, usable_types
 from verify.properties.scenarios import LAWS, VALUES, applicable
@@ -38,7 +39,7 @@ def properties_of(
     scenes = [scene_property(setting, scenario, kinds) for scenario in order]
     if formula.law is not None:
         slopes = [DrawnGradientProperty(setting, kind) for kind in kinds if kind in JUDGED]
-        return [LawProperty(setting), *slopes, *scenes]
+        return [*law_properties(law_trial(setting)), *slopes, *scenes]
     found: list[Property[Any]] = []
     if judge.real:
         found += [ValueProperty(setting, kind, kinds) for kind in kinds]

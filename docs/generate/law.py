@@ -9,8 +9,7 @@ import torch
 
 import impl.masking
 from spec.language.registry import find
-from verify.laws.results import ALPHA, POWER
-from verify.laws.statistics import sample_size
+from verify.laws.statistics import ALPHA, POWER, sample_size
 
 from .markup import table
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from verify.laws.causes import FAR, TOGETHER
-from verify.laws.choice_tests import LAGS
-from verify.laws.choices import Draws, Reals
-from verify.laws.draws import pairs
-from verify.laws.layouts import Ints
-from verify.report import FALSIFIED, CheckResult
+from verify.laws.choices import Draws
+from verify.laws.selection_causes import FAR, TOGETHER
+from verify.laws.statistics import LAGS, Ints, Reals, pairs, percent
+from verify.laws.trial import GENERATOR, POSSIBLE, first_said
 
 EXPECTED = 30.0
 """How often an outcome is expected at least where it is said never to be drawn: e⁻³⁰ is the chance of that."""
@@ -21,32 +19,24 @@ NAMED = 5
 """So many outcomes that are never drawn are named."""
 
 
-def choice_cause(samples: Sequence[Draws], checks: Sequence[CheckResult], what: str) -> str:
-    """What is wrong with what was drawn; ``what`` are the things drawn for: pairs, queries.
+def choice_cause(samples: Sequence[Draws], failed: Mapping[str, str], what: str) -> str:
+    """What is wrong with what was drawn, given what falsified checks say; ``what`` are the things drawn for: pairs, queries.
 
     A result that cannot be is explained by two values exchanged, or by what the first check says. Only where all are possible
     frequencies mean something: draws that depend on each other make every share off by chance, so these come first.
     """
-    failed = [check for check in checks if check.verdict == FALSIFIED]
-    names = {check.name for check in failed}
-    if not failed:
-        return ""
-    if "law: possible outcomes" in names:
-        return _exchanged(samples) or _of_equals(samples) or _first(failed)
-    if "law: generator" in names:
+    if POSSIBLE in failed:
+        return _exchanged(samples) or _of_equals(samples) or first_said(failed)
+    if GENERATOR in failed:
         # A coin that never falls otherwise needs no generator.
-        return (_share(samples, certain=True) if "law: outcomes" in names else "") or _first(failed)
-    if names == {"law: independence"}:
+        return (_share(samples, certain=True) if "law: outcomes" in failed else "") or first_said(failed)
+    if set(failed) == {"law: independence"}:
         said = _as_one(samples, what)
-        return said or f"the {what} are not drawn independently of each other: {_first(failed)}"
-    found = _as_one(samples, what) if "law: independence" in names else ""
-    if not found and "law: outcomes" in names:
+        return said or f"the {what} are not drawn independently of each other: {first_said(failed)}"
+    found = _as_one(samples, what) if "law: independence" in failed else ""
+    if not found and "law: outcomes" in failed:
         found = _share(samples) or _never(samples)
-    return found or _first(failed)
-
-
-def _first(failed: Sequence[CheckResult]) -> str:
-    return failed[0].message.partition(";")[0]
+    return found or first_said(failed)
 
 
 def impossible(draws: Draws) -> str:
@@ -98,7 +88,7 @@ def _as_one(samples: Sequence[Draws], what: str) -> str:
                 if 0 < chance < 1 and abs(seen - chance) > max(noise, TOGETHER * (1 - chance)):
                     return (
                         f"the {what} are not drawn independently of each other: {where} have the same {name} "
-                        f"in {_percent(seen)}, by chance they would in {_percent(chance)}"
+                        f"in {percent(seen)}, by chance they would in {percent(chance)}"
                     )
     return ""
 
@@ -149,7 +139,7 @@ def _share(samples: Sequence[Draws], certain: bool = False) -> str:
             if certain and 0 < seen < 1:
                 continue
             if abs(seen - expected) > FAR * np.sqrt(expected * (1 - expected) / drawn.size):
-                return f"the share of {name} {value} is off: {_percent(seen)}, stated {_percent(expected)}"
+                return f"the share of {name} {value} is off: {percent(seen)}, stated {percent(expected)}"
     return ""
 
 
@@ -164,7 +154,7 @@ def _never(samples: Sequence[Draws]) -> str:
             if len(missing) > worst[0]:
                 named = "; ".join(draws.said(int(each)) for each in missing[:NAMED])
                 more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-                share = _percent(_middle(draws, b, r)[missing].sum())
+                share = percent(_middle(draws, b, r)[missing].sum())
                 worst = len(missing), f"never drawn, stated {share}: {named}{more}, {draws.where(b, r)}"
         if worst[0]:
             break
@@ -180,10 +170,6 @@ def _component(draws: Draws, axis: int) -> Ints:
     """One component of every outcome; −1 for what is none."""
     below = math.prod(draws.extents[axis + 1 :])
     return np.where(draws.chosen < 0, -1, draws.chosen // below % draws.extents[axis])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 __all__ = ["choice_cause", "impossible"]

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from verify.laws.draws import pairs
-from verify.laws.results import seen
-from verify.laws.statistics import Tally, binomial_p
-
-if TYPE_CHECKING:
-    from verify.laws.choices import Draws
-
-LAGS = (1, 2, 3, 5)
-"""Distances between positions at which pairs are looked at, beside that of the same position's next repetition."""
+from verify.laws.choices import Draws
+from verify.laws.statistics import LAGS, Tally, binomial_p, pairs, said_of
 
 MANY, TAILS = 64, (0.5, 0.25, 0.0625, 0.015625)
 """From so many possible outcomes on those of the tails are counted together, and how probable these are."""
@@ -37,7 +30,7 @@ def outcomes(draws: Draws, tally: Tally) -> None:
                 k, ends = int(count[group].sum()), _together(low, high, group)
                 tally.add(
                     binomial_p(k, N, *ends),
-                    seen(where, what, k, N, *ends),
+                    said_of(where, what, k, N, *ends),
                     headline=single and draws.situation.name == "main",
                 )
         _tails(draws, tally, (b, r))
@@ -69,7 +62,7 @@ def _tails(draws: Draws, tally: Tally, place: tuple[int, int]) -> None:
 def _among(tally: Tally, chosen: Any, group: Any, law: tuple[Any, Any], said: tuple[str, str]) -> None:
     if 0 < group.sum() < len(group):
         k, ends = int(group[chosen].sum()), _together(*law, group)
-        tally.add(binomial_p(k, chosen.size, *ends), seen(*said, k, chosen.size, *ends))
+        tally.add(binomial_p(k, chosen.size, *ends), said_of(*said, k, chosen.size, *ends))
 
 
 def steadiness(draws: Draws, tally: Tally) -> None:
@@ -89,7 +82,7 @@ def steadiness(draws: Draws, tally: Tally) -> None:
                 k = int(part.sum())
                 tally.add(
                     binomial_p(k, part.size, *ends),
-                    seen(draws.where(b, r), f"likelier half in {what}", k, part.size, *ends),
+                    said_of(draws.where(b, r), f"likelier half in {what}", k, part.size, *ends),
                 )
 
 
@@ -159,14 +152,14 @@ def _pair(
     name = f"{draws.situation.name}: positions {a[1]} and {b[1]}"
     same = float(draws.low[a] @ draws.low[b]), min(1.0, float(draws.high[a] @ draws.high[b]))
     k = int((one == two).sum())
-    tally.add(binomial_p(k, one.size, *same), seen(name, f"equal outcomes at {what}", k, one.size, *same))
+    tally.add(binomial_p(k, one.size, *same), said_of(name, f"equal outcomes at {what}", k, one.size, *same))
     left, right = _half(draws, *a), _half(draws, *b)
     ends = [_together(draws.low[place], draws.high[place], group) for place, group in ((a, left), (b, right))]
     both = ends[0][0] * ends[1][0], ends[0][1] * ends[1][1]
     k = int((left[one] & right[two]).sum())
     tally.add(
         binomial_p(k, one.size, *both),
-        seen(name, f"both in their likelier halves at {what}", k, one.size, *both),
+        said_of(name, f"both in their likelier halves at {what}", k, one.size, *both),
         headline=headline and draws.situation.name == "main",
     )
 

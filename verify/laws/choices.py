@@ -16,7 +16,6 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from spec.language.arrays import WHOLE, Tensor
@@ -25,15 +24,11 @@ from spec.language.formula import Formula
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.examples import fitted, rounded
 from verify.inputs.size_rules import sizes_of_formula
-from verify.laws.layouts import Ints, law_of
-from verify.laws.pace import LEAST
-from verify.laws.results import ALPHA, POWER
-from verify.laws.statistics import sample_size
+from verify.laws.statistics import ALPHA, POWER, Ints, Reals, sample_size
+from verify.laws.trial import CORRELATION, SHIFT, law_of
 
-Reals = npt.NDArray[np.float64]
-
-SHIFT, CORRELATION = 0.01, 0.05
-"""The alternatives, both in the main situation: a probability off by 0.01, and a correlation between neighbouring repetitions."""
+LEAST = 64
+"""So often everything is drawn at least."""
 
 LIKELIEST = 0.6
 """Up to what probability of the outcomes counted as one half the planned correlation is seen with the stated power."""
@@ -85,6 +80,13 @@ class Situation:
     def members(self) -> int:
         """How many members a batch has."""
         return math.prod(self.batch)
+
+    def paced(self, part: float) -> Situation:
+        """The situation with a share of its draws, in calls that are as much smaller; as it is where the share is 1."""
+        if part >= 1:
+            return self
+        draws = min(self.draws, max(LEAST, math.ceil(part * self.draws)))
+        return replace(self, draws=draws, copies=min(self.copies, max(LEAST // 2, draws // PARTED)))
 
 
 @dataclass
@@ -179,14 +181,6 @@ def _usual() -> tuple[Situation, ...]:
         Situation("one position", 1, 5, 400, copies=1),
         Situation("a batch", 3, 7, 30_000, masked=True, batch=(2, 3), copies=1024, numbers=(1.0, 0.7)),
     )
-
-
-def paced(situation: Situation, part: float) -> Situation:
-    """The situation with a share of its draws, in calls that are as much smaller; as it is where the share is 1."""
-    if part >= 1:
-        return situation
-    draws = min(situation.draws, max(LEAST, math.ceil(part * situation.draws)))
-    return replace(situation, draws=draws, copies=min(situation.copies, max(LEAST // 2, draws // PARTED)))
 
 
 # Inputs -------------------------------------------------------------------------------------------------------------------
@@ -312,7 +306,6 @@ __all__ = [
     "arguments",
     "drawn_inputs",
     "numbered",
-    "paced",
     "repeated",
     "situations",
     "sizes_in",

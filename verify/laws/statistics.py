@@ -13,7 +13,21 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import bdtrc
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Reals = npt.NDArray[np.float64]
+
+ALPHA = 1e-9
+"""The false-alarm probability of one check, all its tests together."""
+
+POWER = 0.999
+"""The probability with which each planned alternative is seen."""
+
+LAGS = (1, 2, 3, 5)
+"""Distances at which positions are compared."""
 
 SLACK = 1e-6
 """Relative increase of every tail, far above the rounding of SciPy's at the sizes in use (about 1e-10)."""
@@ -163,3 +177,22 @@ class Tally:
 
 def _log(p: float) -> float:
     return math.log(p) if p > 0 else -math.inf
+
+
+def said_of(where: str, what: str, k: int, N: int, low: float, high: float | None = None) -> str:
+    """A count and what was expected, in words."""
+    share = f"{100 * k / N:.4g} %" if N else "none"
+    ends = dict.fromkeys(f"{100 * p:.4g}" for p in (low, low if high is None else high))
+    return f"{where}: {what}: {k:,} of {N:,} ({share}), expected {' to '.join(ends)} %"
+
+
+def pairs(length: int, lag: int) -> Ints:
+    """First places of disjoint pairs at a distance: 0, 2, 4, … for 1; 0, 1, 4, 5, … for 2."""
+    places = np.arange(length - lag)
+    first: Ints = places[places // lag % 2 == 0]
+    return first
+
+
+def percent(share: float) -> str:
+    """A share in words."""
+    return f"{100 * share:.1f} %"

@@ -16,11 +16,10 @@ from spec.masking.mlm import mlm
 from tests.mutants import variants
 from tests.mutants.masking import choose, corrupt, uniform, words_for
 from verify import adapt
-from verify.laws.checking import LEAST, check_law, plan
-from verify.laws.draws import require_pointwise, statement
-from verify.laws.layouts import designs
-from verify.laws.results import ALPHA, POWER
-from verify.laws.statistics import sample_size
+from verify.laws.checking import check_law
+from verify.laws.selection_trial import LEAST, plan
+from verify.laws.selections import designs, require_pointwise, statement
+from verify.laws.statistics import ALPHA, POWER, sample_size
 from verify.report import CheckResult
 
 

@@ -28,10 +28,10 @@ from tests.mutants import variants
 from tests.mutants.sampling import drawn, looked, uniform, weights
 from verify import check
 from verify.laws.checking import check_law
-from verify.laws.choice_check import Drawing
-from verify.laws.choices import CORRELATION, SHIFT, Situation, situations
-from verify.laws.results import ALPHA, POWER
-from verify.laws.statistics import region
+from verify.laws.choice_trial import ChoiceTrial
+from verify.laws.choices import Situation, situations
+from verify.laws.statistics import ALPHA, POWER, region
+from verify.laws.trial import CORRELATION, SHIFT
 from verify.report import CheckResult
 
 in_other_documents = partial(our_nsp, negatives="other_document")
@@ -77,9 +77,9 @@ def test_seeds_are_told_apart_where_something_is_left_to_chance() -> None:
         return in_other_documents(starts, first, Generator().manual_seed(5))
 
     def used(callable_: Any, seed: int) -> tuple[bool, list[str] | None]:
-        drawing = Drawing(callable_, nsp, under, seed, "cpu")
-        samples = [drawing.draw(replace(situation, draws=2, copies=8)) for situation in situations(nsp)[:5]]
-        return samples[0].varies, drawing.generator(samples)
+        trial = ChoiceTrial(callable_, nsp, under, seed)
+        samples = [trial.draw(replace(situation, draws=2, copies=8)) for situation in situations(nsp)[:5]]
+        return samples[0].varies, trial.misuses(samples)
 
     found = [used(in_other_documents, seed) for seed in range(40)]
     assert [wrong for _, wrong in found if wrong] == []
@@ -116,7 +116,7 @@ def test_seeds_are_told_apart_by_all_positions_together(rate: float, repeated: b
 @pytest.fixture(scope="module")
 def main() -> Any:
     """A sample of the main situation."""
-    return Drawing(ours, hard, None, 0, "cpu").draw(situations(hard)[0])
+    return ChoiceTrial(ours, hard).draw(situations(hard)[0])
 
 
 def test_the_plan_reaches_its_power(main: Any) -> None:
@@ -138,9 +138,9 @@ def test_the_plan_reaches_its_power(main: Any) -> None:
 def test_situations_are_what_their_names_say() -> None:
     """Alike weights, a peak, a single key, a single permitted key, none at all, and members of a batch occur."""
     named = {s.name: s for s in situations(hard)}
-    drawing = Drawing(ours, hard, None, 0, "cpu")
+    trial = ChoiceTrial(ours, hard)
     few = {name: Situation(**{**vars(s), "draws": 8, "copies": 4}) for name, s in named.items()}
-    found = {name: drawing.draw(s) for name, s in few.items()}
+    found = {name: trial.draw(s) for name, s in few.items()}
     for name, p in (("alike", 1 / 11), ("one outcome", 1.0)):
         assert (found[name].low <= p).all()
         assert (found[name].high >= p).all()

@@ -14,11 +14,10 @@ from spec.masking.nsp import nsp
 from tests.mutants.pairs import plain
 from verify import check
 from verify.laws.choice_causes import impossible
-from verify.laws.choice_check import Drawing
 from verify.laws.choice_tests import independence, outcomes
+from verify.laws.choice_trial import ChoiceTrial
 from verify.laws.choices import EXTREME, Situation, situations
-from verify.laws.results import ALPHA
-from verify.laws.statistics import Tally
+from verify.laws.statistics import ALPHA, Tally
 
 Sampler = Callable[[Tensor, float, int, float, Generator], Tensor]
 NAMED = {each.name: each for each in situations(sample)}
@@ -33,7 +32,7 @@ def coarse(x: Tensor, g: Generator) -> Tensor:
 
 def is_found(wrong: Sampler, situation: Situation) -> bool:
     """Whether what is drawn in the situation shows it: something impossible, or shares that are off."""
-    draws = Drawing(wrong, sample, None, 0, "cpu").draw(situation)
+    draws = ChoiceTrial(wrong, sample).draw(situation)
     tally = Tally(ALPHA, 20)
     outcomes(draws, tally)
     return bool(impossible(draws)) or not tally.verdict()[0]
@@ -78,7 +77,7 @@ def test_the_numbers_of_a_situation_are_those_it_says() -> None:
         return ours(x, T, k, p, g)
 
     small = NAMED["small numbers"]
-    Drawing(asked, sample, None, 0, "cpu").draw(small)
+    ChoiceTrial(asked, sample).draw(small)
     assert seen == {((small.outcomes,), small.numbers[0], small.whole[0], small.numbers[1])}
 
 
@@ -116,7 +115,7 @@ def test_numbers_used_twice_in_a_call_are_found(wrong: Sampler) -> None:
     every = Situation("every outcome", 4, 7, 30_000, whole=(7,), numbers=(1.0, 1.0))
     for sampler, right in ((wrong, False), (ours, True)):
         tally = Tally(ALPHA, 20)
-        independence(Drawing(sampler, sample, None, 0, "cpu").draw(every), tally)
+        independence(ChoiceTrial(sampler, sample).draw(every), tally)
         assert tally.verdict()[0] is right
 
 

@@ -13,12 +13,11 @@ from spec.decoding.sample import sample
 from spec.masking.nsp import nsp
 from tests.mutants.pairs import plain
 from verify import check
-from verify.laws import pace
+from verify.laws import trial
 from verify.laws.checking import check_law
-from verify.laws.choices import Situation, paced, situations
-from verify.laws.layouts import Layout
-from verify.laws.results import ALPHA, POWER
-from verify.laws.statistics import region
+from verify.laws.choices import LEAST, Situation, situations
+from verify.laws.selections import Layout
+from verify.laws.statistics import ALPHA, POWER, region
 from verify.subject import timing
 
 Pair = tuple[Tensor, Tensor]
@@ -44,7 +43,7 @@ def slow(share: float) -> Any:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few seconds for all calls."""
-    monkeypatch.setattr(pace, "SECONDS", 2.0)
+    monkeypatch.setattr(trial, "SECONDS", 2.0)
 
 
 def test_a_slow_callable_gets_a_verdict(hurried: None) -> None:
@@ -80,7 +79,7 @@ def test_rows_drawn_token_by_token_get_a_verdict(hurried: None) -> None:
 def test_a_quick_callable_is_asked_for_all_draws() -> None:
     """Nothing is said of draws that were all made."""
     main, *_ = situations(sample)
-    assert paced(main, 1.0) is main
+    assert main.paced(1.0) is main
     assert check(plain, nsp).notes == []
 
 
@@ -88,22 +87,22 @@ def test_the_share_follows_from_what_a_call_and_a_position_cost(monkeypatch: pyt
     """Ten milliseconds a call and two a position: a tenth of ten calls of 149 positions takes 0.308 s."""
     clock = [0.0]
     monkeypatch.setattr(timing.time, "process_time", lambda: clock[0])
-    monkeypatch.setattr(pace, "SECONDS", 0.308)
+    monkeypatch.setattr(trial, "SECONDS", 0.308)
 
     def once(copies: int) -> int:
         clock[0] += 0.010 + 0.002 * 3 * copies
         return 3 * copies
 
-    assert pace.share(once, [pace.Planned(10, 149)], 7) == pytest.approx(0.1)
-    monkeypatch.setattr(pace, "SECONDS", 3.5)
-    assert pace.share(once, [pace.Planned(10, 149)], 7) == 1.0
+    assert trial.share(once, [(10, 149)], 7) == pytest.approx(0.1)
+    monkeypatch.setattr(trial, "SECONDS", 3.5)
+    assert trial.share(once, [(10, 149)], 7) == 1.0
 
 
 @pytest.mark.parametrize(("count", "p"), [(31_000, 0.5), (2_003, 0.15), (67, 0.5)])
 def test_the_power_told_is_reached(count: int, p: float) -> None:
     """By exact computation: the deviation told is seen with the stated power, one a hundredth smaller is not on some side."""
     level = ALPHA / 40
-    off = pace.least_seen(count, p, level)
+    off = trial.least_seen(count, p, level)
     test = region(count, p, level)
     assert all(test.power(q) >= POWER for q in (p - off, p + off) if 0 < q < 1)
     assert any(test.power(q) < POWER for q in (p - off + 0.01, p + off - 0.01) if 0 < q < 1)
@@ -111,8 +110,8 @@ def test_the_power_told_is_reached(count: int, p: float) -> None:
 
 def test_everything_is_drawn_some_times() -> None:
     """However slow a callable is, a situation keeps a few calls, and a layout its two."""
-    assert all(paced(s, 1e-9).draws >= min(s.draws, pace.LEAST) for s in situations(sample))
-    little = paced(Situation("some", 3, 5, 30_000), 1e-9)
-    assert (little.draws, little.copies, little.calls) == (pace.LEAST, 32, 2)
+    assert all(s.paced(1e-9).draws >= min(s.draws, LEAST) for s in situations(sample))
+    little = Situation("some", 3, 5, 30_000).paced(1e-9)
+    assert (little.draws, little.copies, little.calls) == (LEAST, 32, 2)
     layout = Layout("some", 48, 1009, 600_000, 64).paced(1e-9)
     assert (layout.copies, layout.planned(12)[0]) == (1, 2)

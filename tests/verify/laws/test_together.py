@@ -21,11 +21,10 @@ from tests.mutants.masking import choose, corrupt, replaced, uniform, words_for
 from tests.mutants.masking_words import begins, by_numbering, by_words, chosen_words
 from verify import check
 from verify.laws.checking import check_law
-from verify.laws.draw_tests import counts, independence, outcomes, selection
-from verify.laws.draws import Sample, apart, draw, together
-from verify.laws.layouts import Layout, designs, joining
-from verify.laws.results import ALPHA
-from verify.laws.statistics import Tally
+from verify.laws.selection_tests import counts, independence, outcomes, selection
+from verify.laws.selection_trial import SelectionTrial
+from verify.laws.selections import Layout, Sample, apart, designs, joining, together
+from verify.laws.statistics import ALPHA, Tally
 from verify.report import CheckResult
 
 WORDS = "masking.whole_words"
@@ -89,7 +88,7 @@ def stated(condition: Any) -> Formula:
 def test_a_law_that_contradicts_itself_is_refused(condition: Any, said: str) -> None:
     """Nothing goes before the first position, and what goes together has one probability."""
     with pytest.raises(ValueError, match=f"test.joined: {said}"):
-        draw(by_numbering, stated(condition), None, SMALL, 3, "cpu")
+        SelectionTrial(by_numbering, stated(condition), seed=3).draw(SMALL)
 
 
 def test_rows_have_words_of_one_to_four_pieces_none_and_all() -> None:
@@ -116,7 +115,7 @@ def test_the_inputs_of_a_law_without_groups_are_as_they_were() -> None:
 @pytest.fixture(scope="module")
 def sample() -> Sample:
     """What a right implementation draws."""
-    return draw(by_numbering, whole_words, None, SMALL, 3, "cpu")
+    return SelectionTrial(by_numbering, whole_words, seed=3).draw(SMALL)
 
 
 def tried(sample: Sample, test: Any) -> float:

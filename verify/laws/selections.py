@@ -1,4 +1,4 @@
-"""Drawing from an implementation of a probability law: layouts of inputs, the calls, and what the statement says of them.
+"""Laws that select positions: batches of rows of different kinds, what is drawn of them, and what the statement says of that.
 
 A layout is a batch of different rows (designs), each repeated, so that the statement's distribution is evaluated once a
 design. Nothing here knows masking: inputs, outcomes and probabilities all come from the formula and its law.
@@ -6,35 +6,136 @@ design. Nothing here knows masking: inputs, outcomes and probabilities all come 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from spec.language.arrays import Tensor
 from spec.language.binders import Bound
 from spec.language.evaluation.binding import Bindings, bind
-from spec.language.evaluation.dimensions import Size, is_size
+from spec.language.evaluation.dimensions import Size, is_size, whole
 from spec.language.evaluation.evaluate import evaluate, run
 from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Node
 from spec.language.formula import Formula
 from spec.language.trees import refs, walk
-from verify.laws.layouts import Bools, Ints, Layout, designs, law_of
+from verify.faults import Fault
+from verify.laws.statistics import Bools, Ints, Reals
+from verify.laws.trial import law_of
 
-Reals = npt.NDArray[np.float64]
+ALONE, ONE = (1, 9), (4, 7, 10)
+"""Rows in which every position is a group of its own, and rows that are a single one, but for what parts it."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows of ``length`` over a vocabulary of ``words``; ``tokens`` free positions in all, ``copies`` of each design a call.
+
+    ``rows``: which of the designs; all where not given. ``at_once``: of how many calls the results are looked at together.
+    """
+
+    name: str
+    length: int
+    words: int
+    tokens: int
+    copies: int
+    rows: tuple[int, ...] = ()
+    at_once: int = 1
+
+    def paced(self, part: float) -> Layout:
+        """The layout with a share of its positions, in calls that are smaller; as it is where the share is 1."""
+        copies = max(1, min(self.copies, round(4 * part * self.copies)))
+        return self if part >= 1 else replace(self, tokens=math.ceil(part * self.tokens), copies=copies)
+
+    def planned(self, designs: int) -> tuple[int, int]:
+        """How many calls, about, and how many positions in each; ``designs`` where all of them are drawn."""
+        positions = (len(self.rows) or designs) * self.length * self.copies
+        return max(2, -(-self.tokens // positions)), positions
+
+
+def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]:
+    """The rows of a layout: inputs by name. Boolean inputs hold True nowhere, at the ends, in a tail, …, everywhere; those that
+    only say what goes together (:func:`joining`) hold it inside of groups of 1 to 4, also where no group can go on.
+    """
+    law = law_of(formula)
+    rng = np.random.default_rng((seed, layout.length, layout.words))
+    n = layout.length
+    marks = [np.zeros(n, bool) for _ in range(12)]
+    if n >= 16:
+        marks[1][[0, -1]] = True
+        marks[2][0] = True
+        marks[3][n - n // 4 :] = True
+        marks[4][rng.permutation(n)[: n // 6]] = True
+        marks[5][rng.permutation(n)[: n // 2]] = True
+        marks[6][1::3] = True
+        marks[7][n - n // 5 :] = True
+        marks[8][10:] = True  # 10 and 30 free positions: 15 % of them is a tie between two whole counts
+        marks[9][rng.permutation(n)[: max(0, n - 30)]] = True
+        marks[10][:] = True
+        marks[10][n // 3] = False
+        marks[11][:] = True
+    sizes: dict[Size, int] = {law.over[-1][1]: n}
+    constant: dict[str, Any] = {}
+    for item in formula.inputs:
+        if is_size(item):
+            constant[str(item)] = sizes[item] = layout.words
+    rows = []
+    apart = joining(formula)
+    for place in layout.rows or range(len(marks)):
+        mark, row = marks[place], dict(constant)
+        for item in formula.tensors:
+            if item.name in apart:
+                row[item.name] = _inside(place, n, rng)
+            elif item.domain == "boolean":
+                row[item.name] = mark.copy()
+            elif item.domain == "integer" and item.shape:
+                below = _below(item, sizes)
+                values = rng.integers(0, below, n)
+                # Marked positions hold few words, as [CLS], [SEP] and padding do.
+                row[item.name] = np.where(mark, values % max(1, below // 4), values)
+            elif item.domain == "integer":
+                below = _below(item, sizes)
+                row[item.name] = constant.setdefault(item.name, int(below // 2))
+        rows.append(row)
+    return rows
+
+
+def joining(formula: Formula) -> set[str]:
+    """The boolean inputs that say what goes together with the one before it, and nothing else."""
+    together = law_of(formula).together
+    if together is None:
+        return set()
+    here, elsewhere = set[Tensor](), set[Tensor]()
+    for line in formula.definitions:
+        read = {part for part in walk(line.right) if isinstance(part, Tensor)}
+        (here if line.left.tensor == together.joins else elsewhere).update(read)
+    return {t.name for t in formula.tensors if t.domain == "boolean" and t in here - elsewhere}
+
+
+def _inside(place: int, n: int, rng: np.random.Generator) -> Bools:
+    """Where a group goes on: in some rows nowhere, in some everywhere, else in groups of 1 to 4, the first at times cut off."""
+    if place in ALONE:
+        return np.zeros(n, bool)
+    if place in ONE:
+        return np.ones(n, bool)
+    ends = rng.integers(1, 5, n).cumsum() - rng.integers(0, 4)
+    inside = np.ones(n, bool)
+    inside[ends[(ends >= 0) & (ends < n)]] = False
+    inside[0] |= place % 2 == 0
+    return inside
+
+
+def _below(item: Tensor, sizes: Mapping[Size, int]) -> int:
+    return whole(item.below, sizes) if item.below != 0 else 1
 
 
 SLACK = 1e-9
 """How far apart two probabilities are at most that are the same but for roundings."""
-
-
-class Broken(Exception):  # noqa: N818 it says what the results are
-    """What came back cannot be judged as a sample of the law; the message says why."""
 
 
 @dataclass
@@ -92,28 +193,26 @@ def returned(formula: Formula, result: Any, like: Sequence[Any]) -> list[Ints]:
     """An implementation's results as integer arrays.
 
     Raises:
-        Broken: not as many tensors as the law returns, of another shape or kind, or not on the inputs' device.
+        Fault: not as many tensors as the law returns, of another shape or kind, or not on the inputs' device.
     """
     law = law_of(formula)
     names = ", ".join(t.name for t in law.returns)
     first = next(x for x in like if isinstance(x, torch.Tensor))
     if not isinstance(result, tuple | list) or len(result) != len(law.returns):
         got = f"{len(result)} values" if isinstance(result, tuple | list) else type(result).__name__
-        raise Broken(f"{formula.id} returns ({names}); expected {len(law.returns)} tensors, got {got}")
+        raise Fault(f"{formula.id} returns ({names}); expected {len(law.returns)} tensors, got {got}")
     out = []
     for tensor, value in zip(law.returns, result, strict=True):
         if not isinstance(value, torch.Tensor):
-            raise Broken(f"{formula.id}: {tensor.name} must be a tensor; got {type(value).__name__}")
+            raise Fault(f"{formula.id}: {tensor.name} must be a tensor; got {type(value).__name__}")
         if value.shape != first.shape:
-            raise Broken(
+            raise Fault(
                 f"{formula.id}: {tensor.name} has shape {tuple(value.shape)}; expected {tuple(first.shape)}"
             )
         if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
-            raise Broken(f"{formula.id}: {tensor.name} must hold integers; got {value.dtype}")
+            raise Fault(f"{formula.id}: {tensor.name} must hold integers; got {value.dtype}")
         if value.device.type != first.device.type:
-            raise Broken(
-                f"{formula.id}: {tensor.name} is on {value.device}; the inputs are on {first.device}"
-            )
+            raise Fault(f"{formula.id}: {tensor.name} is on {value.device}; the inputs are on {first.device}")
         out.append(value.detach().cpu().to(torch.int64).numpy())
     return out
 
@@ -206,61 +305,7 @@ def together(
     return found
 
 
-def draw(
-    caller: Callable[..., Any],
-    formula: Formula,
-    conventions: Mapping[str, str] | None,
-    layout: Layout,
-    seed: int,
-    device: str,
-    on_call: Callable[[int, list[Any], list[Ints], dict[str, Any]], None] | None = None,
-) -> Sample:
-    """Draw a layout's sample; ``on_call`` sees each call's arguments and results (to hold axioms against them).
-
-    Raises:
-        Broken: results that cannot be a sample.
-    """
-    law = law_of(formula)
-    rows = designs(formula, layout, seed)
-    P, rate, given, level, values = statement(formula, conventions, rows)
-    joined = together(formula, conventions, rows)
-    if (joined[:, 1:] & (abs(rate[:, 1:] - rate[:, :-1]) > SLACK)).any():
-        raise ValueError(f"{formula.id}: what is selected together is stated to have different probabilities")
-    rate = np.where(joined, 0.0, rate)
-    free = int((rate > 0).sum())
-    calls = max(2, -(-layout.tokens // (free * layout.copies)))
-    generator = torch.Generator(device=device).manual_seed(seed)
-    chosen, words = [], []
-    for first in range(0, calls, layout.at_once):
-        made = []
-        for _ in range(first, min(calls, first + layout.at_once)):
-            inputs = arguments(formula, rows, layout.copies, generator, device)
-            made.append((inputs, returned(formula, caller(*inputs), inputs)))
-        inputs, results = _one_call(made)
-        if on_call is not None:
-            on_call(first, inputs, results, rows[0])
-        at = Pointwise(formula, rows[0], named(formula, inputs, results))
-        shape = (layout.copies * len(made), len(rows), layout.length)
-        words.append(at.whole(law.outcome[0]).reshape(shape))
-        chosen.append(at.whole(law.outcome[-1]).reshape(shape) != 0)
-    name = next(t.name for t in formula.tensors if t.domain == "integer" and t.shape)
-    ids = np.stack([row[name] for row in rows])
-    return Sample(
-        layout,
-        ids,
-        np.concatenate(chosen),
-        np.concatenate(words),
-        layout.copies,
-        P,
-        rate,
-        given,
-        level,
-        values,
-        joined,
-    )
-
-
-def _one_call(made: Sequence[tuple[list[Any], list[Ints]]]) -> tuple[list[Any], list[Ints]]:
+def joined_calls(made: Sequence[tuple[list[Any], list[Ints]]]) -> tuple[list[Any], list[Ints]]:
     """Several calls' arguments and results as those of one call of a larger batch."""
     if len(made) == 1:
         return made[0]
@@ -304,25 +349,18 @@ def apart(sample: Sample) -> tuple[int, int, int] | None:
     return t, row, position + 1
 
 
-def pairs(length: int, lag: int) -> Ints:
-    """First places of disjoint pairs at a distance: 0, 2, 4, … for 1; 0, 1, 4, 5, … for 2."""
-    places = np.arange(length - lag)
-    first: Ints = places[places // lag % 2 == 0]
-    return first
-
-
 __all__ = [
-    "Broken",
     "Layout",
     "Pointwise",
     "Sample",
     "apart",
     "arguments",
-    "conditional",
     "designs",
-    "draw",
     "impossible",
+    "joined_calls",
+    "joining",
     "named",
-    "pairs",
+    "returned",
+    "statement",
+    "together",
 ]
-__all__ += ["returned", "statement", "together"]

@@ -10,10 +10,10 @@ import numpy as np
 
 from spec.language.arrays import WHOLE
 from spec.language.formula import Formula
-from verify.laws.draw_tests import LAGS, TWICE
-from verify.laws.draws import Sample
-from verify.laws.layouts import Bools, law_of
-from verify.report import FALSIFIED, CheckResult
+from verify.laws.selection_tests import TWICE
+from verify.laws.selections import Sample
+from verify.laws.statistics import LAGS, Bools, percent
+from verify.laws.trial import first_said, law_of
 
 JOINED = "law: together"
 """The check that what goes together is selected together."""
@@ -36,42 +36,40 @@ def law_cause(
     formula: Formula,
     samples: Sequence[Sample],
     rows: Sequence[Mapping[str, Any]],
-    checks: Sequence[CheckResult],
+    failed: Mapping[str, str],
 ) -> str:
     """What is wrong with what was drawn: its shares, where they are what was falsified; else what the first falsified check says.
 
-    ``rows`` are the inputs of each sample; the first one is the main one.
+    ``rows`` are the inputs of each sample; the first one is the main one. ``failed`` is what falsified checks say.
     """
     sample = samples[0]
-    failed = [check for check in checks if check.verdict == FALSIFIED]
-    if not failed:
-        return ""
-    names = {check.name for check in failed}
-    others = [check for check in failed if check.name not in SHARES]
-    if others and others[0].name == JOINED and (said := _torn(formula, samples)):
+    others = {name: said for name, said in failed.items() if name not in SHARES}
+    if next(iter(others), "") == JOINED and (said := _torn(formula, samples)):
         return said
     if others:
-        return others[0].message.partition(";")[0]
+        return first_said(others)
     free = sample.rate > 0
     seen, stated = sample.chosen[:, free].mean(), sample.rate[free].mean()
     if said := _as_one(sample) or ("" if abs(seen - stated) > NEAR else _too_far(formula, sample)):
         return said
-    if "law: selection" in names and abs(seen - stated) > FAR * np.sqrt(stated / sample.chosen[:, free].size):
-        return f"the share of selected positions is off: {_percent(seen)}, stated {_percent(stated)}"
-    if "law: outcomes" in names:
+    if "law: selection" in failed and abs(seen - stated) > FAR * np.sqrt(
+        stated / sample.chosen[:, free].size
+    ):
+        return f"the share of selected positions is off: {percent(seen)}, stated {percent(stated)}"
+    if "law: outcomes" in failed:
         if said := _alike(formula, sample):
             return said
         found = [_outcomes(formula, *each) for each in zip(samples, rows, strict=True)]
         far = [max((off for *_, off in parts), default=0.0) for parts in found]
         place = 0 if far[0] > FAR else int(np.argmax(far))
-        (check,) = (check for check in failed if check.name == "law: outcomes")
-        if place and TWICE in check.message:
-            return check.message.partition(";")[0]
-        told = ", ".join(f"{name} {_percent(p)} (stated {_percent(q)})" for name, p, q, _ in found[place])
+        message = failed["law: outcomes"]
+        if place and TWICE in message:
+            return message.partition(";")[0]
+        told = ", ".join(f"{name} {percent(p)} (stated {percent(q)})" for name, p, q, _ in found[place])
         V = samples[place].probability.shape[2]
         where = f"in a vocabulary of {V} words " if place else ""
         return f"the shares of what selected positions become are off: {where}{told}"
-    return failed[0].message.partition(";")[0]
+    return first_said(failed)
 
 
 def _torn(formula: Formula, samples: Sequence[Sample]) -> str:
@@ -138,7 +136,7 @@ def _alike(formula: Formula, sample: Sample) -> str:
             which = "two neighbours" if lag == 1 else f"two at a distance of {lag}"
             return (
                 f"what becomes of the {together.member}s of a {together.group} is not drawn for each by itself: {which} become "
-                f"the same kind of thing in {_percent(seen)}, by chance they would in {_percent(by_chance)}"
+                f"the same kind of thing in {percent(seen)}, by chance they would in {percent(by_chance)}"
             )
     return ""
 
@@ -158,7 +156,7 @@ def _as_one(sample: Sample) -> str:
     both, by_chance = (one & other).mean(), one.mean() * other.mean()
     return (
         "the rows of a batch are not drawn independently of each other: the same place is selected in two neighbouring rows "
-        f"in {_percent(both)}, by chance it would be in {_percent(by_chance)}"
+        f"in {percent(both)}, by chance it would be in {percent(by_chance)}"
     )
 
 
@@ -190,8 +188,4 @@ def _outcomes(
     return parts
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-__all__ = ["JOINED", "law_cause"]
+__all__ = ["JOINED", "SHARES", "law_cause"]

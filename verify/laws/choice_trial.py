@@ -1,10 +1,9 @@
-"""Drawing choices from an implementation, every result held to the law's axioms, and judging the sample."""
+"""The trial of a law in which every position draws an outcome: how a situation is drawn, and what is asked of the sample."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,37 +15,30 @@ from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Node
 from spec.language.flatten import chosen
-from spec.language.formula import Formula
-from verify.faults import Fault, Unsupported, complaint
 from verify.laws.choice_causes import choice_cause, impossible
 from verify.laws.choice_tests import independence, outcomes, steadiness
 from verify.laws.choices import (
     RESOLUTION,
     SEEDED,
-    SHIFT,
     Draws,
-    Reals,
     Situation,
     arguments,
     drawn_inputs,
     numbered,
-    paced,
     repeated,
     situations,
     sizes_in,
     told,
 )
-from verify.laws.layouts import Ints, law_of
-from verify.laws.pace import NOTE, Planned, against, share
-from verify.laws.pace import said as slowly
-from verify.laws.results import RESULTS, cut, exact, in_time, judged, misused, never
+from verify.laws.statistics import Ints, Reals, Tally
+from verify.laws.trial import HEADLINE, Trial, law_of, misuses_of_generator, share
 from verify.properties.judge import Judge
-from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult
 from verify.subject.returned import held, values
-from verify.subject.sandbox import GENERATORS, GlobalState
 
-TIMED, CALLS = 8, 4
-"""Repetitions of the main situation in the call that is timed, and how many calls tell seeds apart."""
+TIMED = 8
+"""Repetitions of the main situation in the call that is timed."""
+TESTS = {"law: outcomes": outcomes, "law: steadiness": steadiness, "law: independence": independence}
+"""The tests of a sample, by the name of their check."""
 
 
 class Member:
@@ -78,23 +70,21 @@ class Member:
         return numbered([self.evaluator.index(part, spans) for part in self.law.outcome], self.extents)
 
 
-class Drawing:
-    """Draws from an implementation situation by situation, holding every result to the law's axioms."""
+class ChoiceTrial(Trial[Situation, Draws]):
+    """What is drawn by a callable in which every position has an outcome of its own."""
 
-    def __init__(
-        self,
-        caller: Callable[..., Any],
-        formula: Formula,
-        conventions: Mapping[str, str] | None,
-        seed: int,
-        device: str,
-    ) -> None:
-        self.caller, self.formula, self.seed, self.device = caller, formula, seed, device
-        self.law, self.judge = law_of(formula), Judge(formula, conventions)
-        self.masks = bool(getattr(caller, "takes_mask", True))
-        self.axioms = {axiom.name: 0 for axiom in self.law.axioms}
+    plans, unit = "situations", "draws"
+    frequencies = tuple(TESTS)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.judge = Judge(self.formula, self.conventions)
+        self.masks = bool(getattr(self.caller, "takes_mask", True))
         self.conditions = [chosen(axiom.condition, self.judge.conventions) for axiom in self.law.axioms]
-        self.broken: dict[str, str] = {}
+
+    def plan(self) -> tuple[Situation, ...]:
+        """The situations."""
+        return situations(self.formula)
 
     def call(self, inputs: Mapping[str, Any], situation: Situation, passed: list[Any]) -> list[Any]:
         """The results of one call as arrays, held to the declared shapes and types."""
@@ -111,21 +101,22 @@ class Drawing:
         )  # fmt: skip
         return [values(x) for x in found]
 
-    def pace(self, planned: Sequence[Situation]) -> float:
-        """Which share of the draws planned is made, so that a slow callable is judged in reasonable time."""
-        inputs = drawn_inputs(self.formula, planned[0], self.seed, self.masks)
+    def pace(self) -> float:
+        """The share, told by calls of the main situation."""
+        main = self.planned[0]
+        inputs = drawn_inputs(self.formula, main, self.seed, self.masks)
         generator = torch.Generator(device=self.device).manual_seed(self.seed)
 
         def once(copies: int) -> int:
             many = repeated(self.formula, inputs, copies)
-            situation = planned[0]
-            self.caller(*arguments(self.formula, many, generator, situation.dtype, self.device, self.masks))
-            return copies * situation.positions
+            self.caller(*arguments(self.formula, many, generator, main.dtype, self.device, self.masks))
+            return copies * main.positions
 
-        return share(once, [Planned(s.calls, s.copies * s.positions * s.members) for s in planned], TIMED)
+        return share(once, [(s.calls, s.copies * s.positions * s.members) for s in self.planned], TIMED)
 
-    def draw(self, situation: Situation) -> Draws:
-        """Draw a situation's sample."""
+    def draw(self, plan: Situation) -> Draws:
+        """The sample of a situation."""
+        situation = plan
         once = drawn_inputs(self.formula, situation, self.seed, self.masks)
         many = repeated(self.formula, once, situation.copies)
         generator = torch.Generator(device=self.device).manual_seed(self.seed)
@@ -138,13 +129,15 @@ class Drawing:
             for place in members:
                 member = Member(self.judge, self.single(many, place), [r[place] for r in results])
                 at = f"{situation.name}: call {call}" + (f", member {place}" if place else "")
-                self._hold(member, at)
+                self.hold(member, at)
                 taken.append(member.outcome().reshape(situation.copies, situation.positions))
             chosen.append(np.stack(taken))
         low, high = zip(
             *(self.probabilities(self.single(once, place), situation.dtype) for place in members), strict=True
         )
-        parts = tuple(zip(map(_name, self.law.outcome), member.extents, strict=True))
+        parts = tuple(
+            zip((str(getattr(o, "tensor", o)) for o in self.law.outcome), member.extents, strict=True)
+        )
         said = tuple(
             tuple(told(self.formula, self.single(once, place), r) for r in range(situation.positions))
             for place in members
@@ -170,10 +163,11 @@ class Drawing:
         low, high = np.maximum(value - slack, 0.0), np.minimum(value + slack, 1.0)
         return np.where(said, low, 0.0), np.where(said, high, 0.0)
 
-    def _hold(self, member: Member, where: str) -> None:
+    def hold(self, member: Member, where: str) -> None:
+        """Hold the results of a member to every axiom."""
         for axiom, condition in zip(self.law.axioms, self.conditions, strict=True):
             count, wrong = member.broken(condition, axiom.over or self.law.over)
-            self.axioms[axiom.name] += count
+            self.held[axiom.name] += count
             if wrong is not None and axiom.name not in self.broken:
                 at = ", ".join(f"{name} = {value}" for name, value in wrong.items())
                 self.broken[axiom.name] = (
@@ -189,7 +183,7 @@ class Drawing:
             parts.append(f"{item.name} {array[first]}")
         return ", ".join(parts)
 
-    def generator(self, samples: Sequence[Draws]) -> list[str] | None:
+    def misuses(self, samples: Sequence[Draws]) -> list[str] | None:
         """What is wrong with the use of the generator, in a situation that was drawn and leaves something to chance; None where
         none did.
 
@@ -202,7 +196,7 @@ class Drawing:
         many = repeated(
             self.formula, drawn_inputs(self.formula, situation, self.seed, self.masks), situation.copies
         )
-        return misused(
+        return misuses_of_generator(
             lambda generator: arguments(
                 self.formula, many, generator, situation.dtype, self.device, self.masks
             ),
@@ -211,66 +205,28 @@ class Drawing:
             self.device,
         )
 
+    def total(self) -> int:
+        """All draws."""
+        return sum(sample.total for sample in self.samples)
 
-def _name(outcome: Node) -> str:
-    """What a component of the outcome is called: the tensor whose entry it is."""
-    return str(getattr(outcome, "tensor", outcome))
+    def impossible(self) -> str:
+        """The first such outcome, with its place."""
+        return next((said for said in map(impossible, self.samples) if said), "")
 
+    def test(self, name: str, tally: Tally) -> None:
+        """The tests of every sample."""
+        for sample in self.samples:
+            TESTS[name](sample, tally)
 
-def check_choices(
-    caller: Callable[..., Any],
-    formula: Formula,
-    conventions: Mapping[str, str] | None = None,
-    seed: int = 0,
-    device: str = "cpu",
-    over: Callable[[], bool] = never,
-    asked: float = 1.0,
-) -> list[CheckResult]:
-    """Check what ``caller`` draws against a law in which every position has an outcome of its own; see :func:`check_law`."""
-    kept: list[str] = []
-    drawing = Drawing(caller, formula, conventions, seed, device)
-    planned = situations(formula)
-    state = GlobalState(device)
-    try:
-        part = drawing.pace(planned)
-        planned = tuple(paced(situation, part * asked) for situation in planned)
-        samples = [drawing.draw(situation) for situation in in_time(planned, over)]
-        if not GENERATORS.isdisjoint(state.restore()):
-            kept.append("the global random state was used: draw from the generator that is passed")
-        told_apart = drawing.generator(samples)
-        kept += told_apart or []
-    except Unsupported as error:
-        return [CheckResult(RESULTS, "law", INCONCLUSIVE, message=str(error))]
-    except Exception as error:
-        ours = isinstance(error, Fault)
-        said = str(error) if ours else f"{formula.id} raised {complaint(error)}"
-        return [exact(RESULTS, 0, said)]
-    total = sum(sample.total for sample in samples)
-    checks = [
-        exact(f"law: {name}", count, drawing.broken.get(name)) for name, count in drawing.axioms.items()
-    ]
-    if told_apart is None and not kept:
-        left = "nothing that was drawn leaves enough to chance to tell seeds apart"
-        checks.append(CheckResult("law: generator", "law", INCONCLUSIVE, message=left))
-    else:
-        checks.append(
-            exact("law: generator", CALLS if told_apart is not None else 1, "; ".join(kept) or None, "calls")
-        )
-    wrong = next((said for said in map(impossible, samples) if said), "")
-    checks.append(exact("law: possible outcomes", total, wrong or None, "draws"))
-    off = against(part, SHIFT, samples[0].situation.draws, 0.5, 4 * samples[0].low.shape[-1])
-    tests = (("outcomes", outcomes), ("steadiness", steadiness), ("independence", independence))
-    for name, test in () if wrong else tests:
-        checks.append(
-            judged(f"law: {name}", total, [partial(test, sample) for sample in samples], against=off)
-        )
-    cause = choice_cause(samples, checks, formula.sizes.get(drawing.law.over[-1][1], "positions"))
-    for check in checks:
-        if check.verdict == FALSIFIED:
-            check.details["cause"] = cause
-    if off:
-        checks[0].details[NOTE] = slowly(off, part)
-    return checks + ([] if wrong else cut(len(samples), len(planned), "situations"))
+    def main_test(self) -> tuple[int, float, int]:
+        """How often a position of the main situation draws an outcome."""
+        main = self.samples[0]
+        return main.situation.draws, 0.5, HEADLINE * main.low.shape[-1]
+
+    def explain(self, failed: Mapping[str, str]) -> str:
+        """Which outcomes are drawn otherwise, and how, or what the first check says."""
+        what = self.formula.sizes.get(self.law.over[-1][1], "positions")
+        return choice_cause(self.samples, failed, what)
 
 
-__all__ = ["Drawing", "Member", "check_choices"]
+__all__ = ["ChoiceTrial"]

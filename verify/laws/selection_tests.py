@@ -1,4 +1,4 @@
-"""The tests of a sample against its law: selection, counts, independence, outcomes; those of words are in ``word_tests``.
+"""The tests of a sample of selections against its law: selection, counts, independence, outcomes, words.
 
 Each adds p-values to a tally; all are exact (binomial, Poisson-binomial) or conservative (stochastic dominance, Chernoff's
 bound under negative association).
@@ -11,16 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from verify.laws.draws import Sample, pairs
-from verify.laws.layouts import Bools, Ints
-from verify.laws.results import seen as _seen
-from verify.laws.statistics import Tally, binomial_p, chernoff_p, poisson_binomial
-
-LAGS = (1, 2, 3, 5)
-"""Distances at which positions are compared."""
+from verify.laws.selections import Sample
+from verify.laws.statistics import (
+    LAGS,
+    Bools,
+    Ints,
+    Tally,
+    binomial_p,
+    chernoff_p,
+    pairs,
+    poisson_binomial,
+    said_of,
+    upper_tail,
+)
 
 TWICE = "twice"
 """A word of what is said of pairs of outcomes, which do not tell of shares."""
+QUARTERS = 4
+"""Into so many parts a vocabulary is divided where the words of a pair are compared."""
 
 
 def selection(sample: Sample, independent: bool, tally: Tally) -> None:
@@ -30,21 +38,23 @@ def selection(sample: Sample, independent: bool, tally: Tally) -> None:
     free = rate > 0
     if independent:
         k, N, low, high = int(hits[free].sum()), int(free.sum()) * T, rate[free].min(), rate[free].max()
-        tally.add(binomial_p(k, N, low, high), _seen(name, "selected", k, N, low, high), headline=True)
+        tally.add(binomial_p(k, N, low, high), said_of(name, "selected", k, N, low, high), headline=True)
         for what, part in (*_by_id(sample), *_by_length(sample)):
             at = free & part
             if at.any():
                 k, N = int(hits[at].sum()), int(at.sum()) * T
-                tally.add(binomial_p(k, N, low, high), _seen(name, f"selected where {what}", k, N, low, high))
+                tally.add(
+                    binomial_p(k, N, low, high), said_of(name, f"selected where {what}", k, N, low, high)
+                )
     for first in _powers(rate.shape[1]):
         for p in np.unique(rate[:, first:][free[:, first:]]):
             at = (rate == p) & (np.arange(rate.shape[1]) >= first)
             k, N = int(hits[at].sum()), int(at.sum()) * T
             fair = binomial_p(k, N, float(p)) if independent else chernoff_p(k, N, float(p))
-            tally.add(fair, _seen(name, f"selected from position {first} on", k, N, float(p)))
+            tally.add(fair, said_of(name, f"selected from position {first} on", k, N, float(p)))
     for r, i in np.argwhere(free):
         k, p = int(hits[r, i]), float(rate[r, i])
-        tally.add(binomial_p(k, T, p), _seen(name, f"selected at position {i} of design {r}", k, T, p))
+        tally.add(binomial_p(k, T, p), said_of(name, f"selected at position {i} of design {r}", k, T, p))
 
 
 def pooled(samples: Sequence[Sample], independent: bool, tally: Tally) -> None:
@@ -53,7 +63,7 @@ def pooled(samples: Sequence[Sample], independent: bool, tally: Tally) -> None:
         k = sum(int(sample.chosen.sum(0)[sample.rate > 0].sum()) for sample in samples)
         count, (low, high) = drawn_freely(samples), rates(samples)
         tally.add(
-            binomial_p(k, count, low, high), _seen("all", "selected", k, count, low, high), headline=True
+            binomial_p(k, count, low, high), said_of("all", "selected", k, count, low, high), headline=True
         )
 
 
@@ -86,7 +96,7 @@ def counts(sample: Sample, independent: bool, tally: Tally) -> None:
             k = int((number == count).sum())
             tally.add(
                 binomial_p(k, T, float(p)),
-                _seen(name, f"rows of design {r} with {count} selected", k, T, float(p)),
+                said_of(name, f"rows of design {r} with {count} selected", k, T, float(p)),
             )
 
 
@@ -109,7 +119,9 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
                     joint[used].min(),
                     joint[used].max(),
                 )
-                tally.add(binomial_p(k, N, low, high), _seen(name, what, k, N, low, high), headline=headline)
+                tally.add(
+                    binomial_p(k, N, low, high), said_of(name, what, k, N, low, high), headline=headline
+                )
             return
         for r in range(joint.shape[0]):
             for p in np.unique(joint[r][joint[r] > 0]):
@@ -117,7 +129,7 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
                 k, N = int(both[r][at].sum()), int(at.sum()) * trials
                 tally.add(
                     chernoff_p(k, N, float(p)),
-                    _seen(name, f"{what} (design {r})", k, N, float(p)),
+                    said_of(name, f"{what} (design {r})", k, N, float(p)),
                     headline=headline,
                 )
 
@@ -169,7 +181,7 @@ def _next(sample: Sample, tally: Tally) -> None:
         if joint.size:
             N, low, high = joint.size * sample.times, joint.min(), joint.max()
             what = "both selected of neighbours" if lag == 1 else "both selected of next but one"
-            said = _seen(sample.layout.name, what, k, N, low, high)
+            said = said_of(sample.layout.name, what, k, N, low, high)
             tally.add(binomial_p(k, N, low, high), said, headline=lag == 1)
 
 
@@ -191,7 +203,7 @@ def _across(sample: Sample, tally: Tally) -> None:
         if N:
             low, high = joint[first::2][at].min(), joint[first::2][at].max()
             what = "both selected of the end of a row and the beginning of the next"
-            tally.add(binomial_p(k, N, low, high), _seen(sample.layout.name, what, k, N, low, high))
+            tally.add(binomial_p(k, N, low, high), said_of(sample.layout.name, what, k, N, low, high))
 
 
 def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
@@ -231,26 +243,27 @@ def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
             p = float(p)
             k, N = int((mine & (kind == each)).sum()), int(mine.sum())
             what = f"outcomes of probability {sample.values[each]:.4g} each"
-            tally.add(binomial_p(k, N, p), _seen(name, what, k, N, p), headline=g == largest)
+            tally.add(binomial_p(k, N, p), said_of(name, what, k, N, p), headline=g == largest)
             if g != largest:
                 continue
             for where, part in strata:
                 N = int((mine & part).sum())
                 if N:
                     k = int((mine & part & (kind == each)).sum())
-                    tally.add(binomial_p(k, N, p), _seen(name, f"{what} {where}", k, N, p))
+                    tally.add(binomial_p(k, N, p), said_of(name, f"{what} {where}", k, N, p))
             seen = (kind == each)[mine]
             half = seen.size // 2 * 2
             k = int((seen[0:half:2] & seen[1:half:2]).sum())
             tally.add(
-                binomial_p(k, half // 2, p * p), _seen(name, f"{what}, {TWICE} running", k, half // 2, p * p)
+                binomial_p(k, half // 2, p * p),
+                said_of(name, f"{what}, {TWICE} running", k, half // 2, p * p),
             )
             for lag, one in neighbours:
                 one = one[mine[one] & mine[one + lag]]
                 k, N = int(((kind == each)[one] & (kind == each)[one + lag]).sum()), one.size
                 if N:
                     said = f"{what}, {TWICE} at distance {lag} of what is selected together"
-                    tally.add(binomial_p(k, N, p * p), _seen(name, said, k, N, p * p))
+                    tally.add(binomial_p(k, N, p * p), said_of(name, said, k, N, p * p))
 
 
 def _members(sample: Sample, drawn: tuple[Ints, Ints, Ints], place: Ints, lag: int) -> Ints:
@@ -261,6 +274,91 @@ def _members(sample: Sample, drawn: tuple[Ints, Ints, Ints], place: Ints, lag: i
     same &= i[lag:] == i[:-lag] + lag
     members: Ints = np.nonzero(same & (place[:-lag] // lag % 2 == 0))[0]
     return members
+
+
+def words(sample: Sample, independent: bool, tally: Tally) -> None:
+    """Among words that are alike likely: each word or range of words has its share, and no draw repeats another."""
+    name, V = sample.layout.name, sample.probability.shape[2]
+    t, r, i = np.nonzero(sample.chosen)
+    w = sample.word[t, r, i]
+    kind = sample.level[r, i, w]
+    every = np.arange(V)
+    bins = [(f"word {v}", every == v) for v in range(V)] if V <= 64 else []
+    if V > 64:
+        bins += [(f"words {b[0]}–{b[-1]}", np.isin(every, b)) for b in np.array_split(every, 32)]
+        for parts in (2, 4, 8):
+            bins += [(f"words {b[0]}–{b[-1]}", np.isin(every, b)) for b in np.array_split(every, parts)]
+        bins += [(f"words ≡ {rest} mod 8", every % 8 == rest) for rest in range(8)]
+    for each in range(len(sample.values)):
+        member = sample.level == each
+        size = member.sum(-1)
+        if size.max() < 2:
+            continue
+        at = (kind == each) & (size[r, i] > 1)
+        if not at.any():
+            continue
+        for what, inside in bins:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                share = (member & inside).sum(-1) / size
+            p = share[r[at], i[at]]
+            able = p > 0
+            if able.any():
+                k, N = int(inside[w[at]][able].sum()), int(able.sum())
+                low, high = float(p[able].min()), float(p[able].max())
+                tally.add(
+                    binomial_p(k, N, low, high),
+                    said_of(name, f"{what} among words alike likely", k, N, low, high),
+                )
+        least = int(size[size > 1].min())
+        orders = {
+            "one after the other": np.arange(int(at.sum())),
+            "at the same place of a row": np.lexsort((t[at], i[at], r[at])),
+        }
+        for what, order in orders.items():
+            seen = w[at][order]
+            half = seen.size // 2 * 2
+            k = int((seen[0:half:2] == seen[1:half:2]).sum())
+            tally.add(
+                upper_tail(k, half // 2, 1 / least),
+                said_of(name, f"equal words drawn {what}", k, half // 2, 1 / least),
+            )
+            _apart(sample, member, (r[at][order], i[at][order], seen), what, tally)
+        call = t[at] // sample.per_call
+        batches = [w[at][call == c] for c in range(int(call.max()) + 1)]
+        k = N = 0
+        for a, b in zip(batches[0::2], batches[1::2], strict=False):
+            both = min(a.size, b.size)
+            k, N = k + int((a[:both] == b[:both]).sum()), N + both
+        tally.add(
+            upper_tail(k, N, 1 / least),
+            said_of(name, "equal words drawn in neighbouring calls", k, N, 1 / least),
+        )
+
+
+def _apart(sample: Sample, member: Bools, drawn: tuple[Ints, Ints, Ints], order: str, tally: Tally) -> None:
+    """Pairs of words drawn one after the other: how many quarters of the vocabulary the second is past the first, all around.
+
+    ``drawn`` are rows, positions and words; of two that are independent it is as likely to be anywhere as its own shares say.
+    """
+    V = member.shape[-1]
+    if V < QUARTERS:
+        return
+    quarter = np.arange(V) * QUARTERS // V
+    size = np.maximum(member.sum(-1), 1)
+    shares = np.stack([(member & (quarter == q)).sum(-1) / size for q in range(QUARTERS)], -1)
+    half = drawn[0].size // 2 * 2
+    (one, other), (before, after) = (
+        [made[start:half:2] for start in (0, 1)] for made in (shares[drawn[0], drawn[1]], quarter[drawn[2]])
+    )
+    if not half:
+        return
+    for far in range(QUARTERS):
+        p = (one * np.roll(other, -far, axis=-1)).sum(-1)
+        k, low, high = int(((after - before) % QUARTERS == far).sum()), float(p.min()), float(p.max())
+        what = f"words drawn {order} that are {far} of {QUARTERS} parts of the vocabulary apart"
+        tally.add(
+            binomial_p(k, half // 2, low, high), said_of(sample.layout.name, what, k, half // 2, low, high)
+        )
 
 
 def _powers(length: int) -> list[int]:
