@@ -39,31 +39,13 @@ def choice_cause(samples: Sequence[Draws], failed: Mapping[str, str], what: str)
     return found or first_said(failed)
 
 
-def impossible(draws: Draws) -> str:
-    """The first outcome to which the statement gives probability 0, in words; empty if there is none."""
-    count = draws.low.shape[-1]
-    said = draws.high.sum(-1) > 0
-    inside = (draws.chosen >= 0) & (draws.chosen < count)
-    member, position = np.indices(said.shape)
-    held_ = draws.high[
-        member[:, None, :], position[:, None, :], np.clip(draws.chosen, 0, count - 1)
-    ]  # (t, b, c, r)
-    wrong = (~inside | (held_ <= 0)) & said[:, None, :]
-    if not wrong.any():
-        return ""
-    place = tuple(np.argwhere(wrong)[0])
-    t, b, _, r = (int(x) for x in place)
-    drawn = draws.said(int(draws.chosen[place]))
-    return f"{draws.where(b, r)} drew {drawn} in call {t}: the statement gives this probability 0"
-
-
 def _exchanged(samples: Sequence[Draws]) -> str:
     """Whether everything drawn is possible once the two values of the last component are exchanged."""
     if not samples[0].parts or len(samples[0].parts) < 2 or samples[0].parts[-1][1] != 2:
         return ""
     for draws in samples:
         other = np.where(draws.chosen < 0, -1, draws.chosen ^ 1)
-        if impossible(replace(draws, chosen=other)):
+        if replace(draws, chosen=other).impossible():
             return ""
     name = samples[0].parts[-1][0]
     return f"{name} 0 and {name} 1 are exchanged: with each in the other's place every result is possible"
@@ -71,10 +53,10 @@ def _exchanged(samples: Sequence[Draws]) -> str:
 
 def _of_equals(samples: Sequence[Draws]) -> str:
     """Whether what cannot be is drawn only where all inputs are equal, so that order alone decides."""
-    wrong = [draws for draws in samples if impossible(draws)]
+    wrong = [draws for draws in samples if draws.impossible()]
     if any(draws.situation.scale for draws in wrong) or len(wrong) == len(samples):
         return ""
-    return f"only where inputs are equal it takes others of them than the statement: {impossible(wrong[0])}"
+    return f"only where inputs are equal it takes others of them than the statement: {wrong[0].impossible()}"
 
 
 def _as_one(samples: Sequence[Draws], what: str) -> str:
@@ -172,4 +154,4 @@ def _component(draws: Draws, axis: int) -> Ints:
     return np.where(draws.chosen < 0, -1, draws.chosen // below % draws.extents[axis])
 
 
-__all__ = ["choice_cause", "impossible"]
+__all__ = ["choice_cause"]

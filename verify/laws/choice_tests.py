@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from verify.laws.choices import Draws
-from verify.laws.statistics import LAGS, Tally, binomial_p, pairs, said_of
+from verify.laws.statistics import LAGS, Tally, pairs
 
 MANY, TAILS = 64, (0.5, 0.25, 0.0625, 0.015625)
 """From so many possible outcomes on those of the tails are counted together, and how probable these are."""
@@ -28,11 +28,7 @@ def outcomes(draws: Draws, tally: Tally) -> None:
         for what, group, single in _groups(draws):
             if group.sum() > 0 and (group.sum() < len(low) or len(low) == 1):
                 k, ends = int(count[group].sum()), _together(low, high, group)
-                tally.add(
-                    binomial_p(k, N, *ends),
-                    said_of(where, what, k, N, *ends),
-                    headline=single and draws.situation.name == "main",
-                )
+                tally.judge(where, what, k, N, *ends, headline=single and draws.situation.name == "main")
         _tails(draws, tally, (b, r))
 
 
@@ -62,7 +58,7 @@ def _tails(draws: Draws, tally: Tally, place: tuple[int, int]) -> None:
 def _among(tally: Tally, chosen: Any, group: Any, law: tuple[Any, Any], said: tuple[str, str]) -> None:
     if 0 < group.sum() < len(group):
         k, ends = int(group[chosen].sum()), _together(*law, group)
-        tally.add(binomial_p(k, chosen.size, *ends), said_of(*said, k, chosen.size, *ends))
+        tally.judge(*said, k, chosen.size, *ends)
 
 
 def steadiness(draws: Draws, tally: Tally) -> None:
@@ -80,10 +76,7 @@ def steadiness(draws: Draws, tally: Tally) -> None:
         for what, part in parts.items():
             if part.size:
                 k = int(part.sum())
-                tally.add(
-                    binomial_p(k, part.size, *ends),
-                    said_of(draws.where(b, r), f"likelier half in {what}", k, part.size, *ends),
-                )
+                tally.judge(draws.where(b, r), f"likelier half in {what}", k, part.size, *ends)
 
 
 def independence(draws: Draws, tally: Tally) -> None:
@@ -152,14 +145,17 @@ def _pair(
     name = f"{draws.situation.name}: positions {a[1]} and {b[1]}"
     same = float(draws.low[a] @ draws.low[b]), min(1.0, float(draws.high[a] @ draws.high[b]))
     k = int((one == two).sum())
-    tally.add(binomial_p(k, one.size, *same), said_of(name, f"equal outcomes at {what}", k, one.size, *same))
+    tally.judge(name, f"equal outcomes at {what}", k, one.size, *same)
     left, right = _half(draws, *a), _half(draws, *b)
     ends = [_together(draws.low[place], draws.high[place], group) for place, group in ((a, left), (b, right))]
     both = ends[0][0] * ends[1][0], ends[0][1] * ends[1][1]
     k = int((left[one] & right[two]).sum())
-    tally.add(
-        binomial_p(k, one.size, *both),
-        said_of(name, f"both in their likelier halves at {what}", k, one.size, *both),
+    tally.judge(
+        name,
+        f"both in their likelier halves at {what}",
+        k,
+        one.size,
+        *both,
         headline=headline and draws.situation.name == "main",
     )
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import torch
 
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import Size, whole
@@ -15,7 +14,7 @@ from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Node
 from spec.language.flatten import chosen
-from verify.laws.choice_causes import choice_cause, impossible
+from verify.laws.choice_causes import choice_cause
 from verify.laws.choice_tests import independence, outcomes, steadiness
 from verify.laws.choices import (
     RESOLUTION,
@@ -30,15 +29,13 @@ from verify.laws.choices import (
     sizes_in,
     told,
 )
-from verify.laws.statistics import Ints, Reals, Tally
-from verify.laws.trial import HEADLINE, Trial, law_of, misuses_of_generator, share
+from verify.laws.statistics import Ints, Reals
+from verify.laws.trial import HEADLINE, Trial, law_of, share
 from verify.properties.judge import Judge
 from verify.subject.returned import held, values
 
 TIMED = 8
 """Repetitions of the main situation in the call that is timed."""
-TESTS = {"law: outcomes": outcomes, "law: steadiness": steadiness, "law: independence": independence}
-"""The tests of a sample, by the name of their check."""
 
 
 class Member:
@@ -74,7 +71,11 @@ class ChoiceTrial(Trial[Situation, Draws]):
     """What is drawn by a callable in which every position has an outcome of its own."""
 
     plans, unit = "situations", "draws"
-    frequencies = tuple(TESTS)
+    tests: ClassVar = {
+        "law: outcomes": outcomes,
+        "law: steadiness": steadiness,
+        "law: independence": independence,
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,7 +106,7 @@ class ChoiceTrial(Trial[Situation, Draws]):
         """The share, told by calls of the main situation."""
         main = self.planned[0]
         inputs = drawn_inputs(self.formula, main, self.seed, self.masks)
-        generator = torch.Generator(device=self.device).manual_seed(self.seed)
+        generator = self.generator()
 
         def once(copies: int) -> int:
             many = repeated(self.formula, inputs, copies)
@@ -119,7 +120,7 @@ class ChoiceTrial(Trial[Situation, Draws]):
         situation = plan
         once = drawn_inputs(self.formula, situation, self.seed, self.masks)
         many = repeated(self.formula, once, situation.copies)
-        generator = torch.Generator(device=self.device).manual_seed(self.seed)
+        generator = self.generator()
         members = list(np.ndindex(*situation.batch))
         chosen: list[Ints] = []
         for call in range(situation.calls):
@@ -196,27 +197,12 @@ class ChoiceTrial(Trial[Situation, Draws]):
         many = repeated(
             self.formula, drawn_inputs(self.formula, situation, self.seed, self.masks), situation.copies
         )
-        return misuses_of_generator(
+        return self.misuses_in(
             lambda generator: arguments(
                 self.formula, many, generator, situation.dtype, self.device, self.masks
             ),
             lambda passed: self.call(many, situation, passed),
-            [str(item) for item in self.formula.inputs],
-            self.device,
         )
-
-    def total(self) -> int:
-        """All draws."""
-        return sum(sample.total for sample in self.samples)
-
-    def impossible(self) -> str:
-        """The first such outcome, with its place."""
-        return next((said for said in map(impossible, self.samples) if said), "")
-
-    def test(self, name: str, tally: Tally) -> None:
-        """The tests of every sample."""
-        for sample in self.samples:
-            TESTS[name](sample, tally)
 
     def main_test(self) -> tuple[int, float, int]:
         """How often a position of the main situation draws an outcome."""

@@ -135,6 +135,19 @@ class Draws:
         """How many draws there are."""
         return int(self.chosen.size)
 
+    def impossible(self) -> str:
+        """The first outcome to which the statement gives probability 0, in words; empty if there is none."""
+        count = self.low.shape[-1]
+        said = self.high.sum(-1) > 0
+        b, r = (each[:, None, :] for each in np.indices(said.shape))
+        high = self.high[b, r, np.clip(self.chosen, 0, count - 1)]  # (t, b, c, r)
+        wrong = ((self.chosen < 0) | (self.chosen >= count) | (high <= 0)) & said[:, None, :]
+        if not wrong.any():
+            return ""
+        place = tuple(int(x) for x in np.argwhere(wrong)[0])
+        where, drawn = self.where(place[1], place[3]), self.said(int(self.chosen[place]))
+        return f"{where} drew {drawn} in call {place[0]}: the statement gives this probability 0"
+
 
 def situations(formula: Formula) -> tuple[Situation, ...]:
     """The situations, the main one large enough for the stated power against any probability; and those of extreme numbers,

@@ -21,7 +21,6 @@ from verify.laws.statistics import (
     chernoff_p,
     pairs,
     poisson_binomial,
-    said_of,
     upper_tail,
 )
 
@@ -31,40 +30,36 @@ QUARTERS = 4
 """Into so many parts a vocabulary is divided where the words of a pair are compared."""
 
 
-def selection(sample: Sample, independent: bool, tally: Tally) -> None:
+def selection(sample: Sample, tally: Tally) -> None:
     """How often positions are chosen: in all, at each position of each design, and by the id that stands there."""
     rate, hits = sample.rate, sample.chosen.sum(0)
     T, name = sample.times, sample.layout.name
     free = rate > 0
-    if independent:
+    if sample.independent:
         k, N, low, high = int(hits[free].sum()), int(free.sum()) * T, rate[free].min(), rate[free].max()
-        tally.add(binomial_p(k, N, low, high), said_of(name, "selected", k, N, low, high), headline=True)
+        tally.judge(name, "selected", k, N, low, high, headline=True)
         for what, part in (*_by_id(sample), *_by_length(sample)):
             at = free & part
             if at.any():
                 k, N = int(hits[at].sum()), int(at.sum()) * T
-                tally.add(
-                    binomial_p(k, N, low, high), said_of(name, f"selected where {what}", k, N, low, high)
-                )
+                tally.judge(name, f"selected where {what}", k, N, low, high)
     for first in _powers(rate.shape[1]):
         for p in np.unique(rate[:, first:][free[:, first:]]):
             at = (rate == p) & (np.arange(rate.shape[1]) >= first)
             k, N = int(hits[at].sum()), int(at.sum()) * T
-            fair = binomial_p(k, N, float(p)) if independent else chernoff_p(k, N, float(p))
-            tally.add(fair, said_of(name, f"selected from position {first} on", k, N, float(p)))
+            by = binomial_p if sample.independent else chernoff_p
+            tally.judge(name, f"selected from position {first} on", k, N, float(p), by=by)
     for r, i in np.argwhere(free):
         k, p = int(hits[r, i]), float(rate[r, i])
-        tally.add(binomial_p(k, T, p), said_of(name, f"selected at position {i} of design {r}", k, T, p))
+        tally.judge(name, f"selected at position {i} of design {r}", k, T, p)
 
 
-def pooled(samples: Sequence[Sample], independent: bool, tally: Tally) -> None:
+def pooled(samples: Sequence[Sample], tally: Tally) -> None:
     """How often positions are chosen in all samples together, where each is by itself."""
-    if independent and samples:
+    if samples[0].independent:
         k = sum(int(sample.chosen.sum(0)[sample.rate > 0].sum()) for sample in samples)
         count, (low, high) = drawn_freely(samples), rates(samples)
-        tally.add(
-            binomial_p(k, count, low, high), said_of("all", "selected", k, count, low, high), headline=True
-        )
+        tally.judge("all", "selected", k, count, low, high, headline=True)
 
 
 def drawn_freely(samples: Sequence[Sample]) -> int:
@@ -78,12 +73,12 @@ def rates(samples: Sequence[Sample]) -> tuple[float, float]:
     return float(min(rate.min() for rate in every)), float(max(rate.max() for rate in every))
 
 
-def counts(sample: Sample, independent: bool, tally: Tally) -> None:
-    """How many positions of a row are chosen by themselves: their distribution if independent, else exactly the count stated."""
+def counts(sample: Sample, tally: Tally) -> None:
+    """How many positions of a row are chosen by themselves: their distribution if sample.independent, else exactly the count stated."""
     T, name = sample.times, sample.layout.name
     for r, rate in enumerate(sample.rate):
         number = sample.chosen[:, r, ~sample.joined[r]].sum(-1)
-        if not independent:
+        if not sample.independent:
             wanted = round(float(rate.sum()))
             wrong = number[number != wanted]
             tally.add(
@@ -94,13 +89,10 @@ def counts(sample: Sample, independent: bool, tally: Tally) -> None:
         pmf = poisson_binomial(rate[rate > 0])
         for count, p in enumerate(pmf):
             k = int((number == count).sum())
-            tally.add(
-                binomial_p(k, T, float(p)),
-                said_of(name, f"rows of design {r} with {count} selected", k, T, float(p)),
-            )
+            tally.judge(name, f"rows of design {r} with {count} selected", k, T, float(p))
 
 
-def independence(sample: Sample, independent: bool, tally: Tally) -> None:
+def independence(sample: Sample, tally: Tally) -> None:
     """Pairs both chosen: neighbours in a row, the same place in two rows, in two repetitions, in two calls.
 
     Pairs are disjoint. Chosen without replacement they are negatively associated, and Chernoff's bound judges them.
@@ -110,7 +102,7 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
 
     def judge(what: str, both: Ints, joint: Any, trials: int, headline: bool = False) -> None:
         """``both[r, …]`` and ``joint[r, …]``: pairs seen and the probability of one, over ``trials`` repetitions."""
-        if independent:
+        if sample.independent:
             used = joint > 0
             if used.any():
                 k, N, low, high = (
@@ -119,19 +111,13 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
                     joint[used].min(),
                     joint[used].max(),
                 )
-                tally.add(
-                    binomial_p(k, N, low, high), said_of(name, what, k, N, low, high), headline=headline
-                )
+                tally.judge(name, what, k, N, low, high, headline=headline)
             return
         for r in range(joint.shape[0]):
             for p in np.unique(joint[r][joint[r] > 0]):
                 at = joint[r] == p
                 k, N = int(both[r][at].sum()), int(at.sum()) * trials
-                tally.add(
-                    chernoff_p(k, N, float(p)),
-                    said_of(name, f"{what} (design {r})", k, N, float(p)),
-                    headline=headline,
-                )
+                tally.judge(name, f"{what} (design {r})", k, N, float(p), by=chernoff_p, headline=headline)
 
     for lag in LAGS:
         first = pairs(n, lag)
@@ -139,13 +125,13 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
             continue
         both = (Y[..., first] & Y[..., first + lag]).sum(0)
         free = rate > 0
-        if independent:
+        if sample.independent:
             joint = rate[:, first] * rate[:, first + lag]
         else:
             c, o = rate.sum(-1, keepdims=True), free.sum(-1, keepdims=True)
             joint = c * (c - 1) / np.maximum(o * (o - 1), 1) * (free[:, first] & free[:, first + lag])
         judge(f"both selected at distance {lag}", both, joint, sample.times, lag == 1)
-    if independent:
+    if sample.independent:
         _next(sample, tally)
         _across(sample, tally)
     rows = rate.shape[0] // 2 * 2
@@ -181,8 +167,7 @@ def _next(sample: Sample, tally: Tally) -> None:
         if joint.size:
             N, low, high = joint.size * sample.times, joint.min(), joint.max()
             what = "both selected of neighbours" if lag == 1 else "both selected of next but one"
-            said = said_of(sample.layout.name, what, k, N, low, high)
-            tally.add(binomial_p(k, N, low, high), said, headline=lag == 1)
+            tally.judge(sample.layout.name, what, k, N, low, high, headline=lag == 1)
 
 
 def _chosen_alone(sample: Sample) -> list[tuple[int, Ints]]:
@@ -203,10 +188,10 @@ def _across(sample: Sample, tally: Tally) -> None:
         if N:
             low, high = joint[first::2][at].min(), joint[first::2][at].max()
             what = "both selected of the end of a row and the beginning of the next"
-            tally.add(binomial_p(k, N, low, high), said_of(sample.layout.name, what, k, N, low, high))
+            tally.judge(sample.layout.name, what, k, N, low, high)
 
 
-def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
+def outcomes(sample: Sample, tally: Tally) -> None:
     """What chosen positions become, by kinds of equal probability: in all, by place, by rank, by id, and in succession.
 
     Given what is chosen, outcomes are independent under every convention.
@@ -243,27 +228,24 @@ def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
             p = float(p)
             k, N = int((mine & (kind == each)).sum()), int(mine.sum())
             what = f"outcomes of probability {sample.values[each]:.4g} each"
-            tally.add(binomial_p(k, N, p), said_of(name, what, k, N, p), headline=g == largest)
+            tally.judge(name, what, k, N, p, headline=g == largest)
             if g != largest:
                 continue
             for where, part in strata:
                 N = int((mine & part).sum())
                 if N:
                     k = int((mine & part & (kind == each)).sum())
-                    tally.add(binomial_p(k, N, p), said_of(name, f"{what} {where}", k, N, p))
+                    tally.judge(name, f"{what} {where}", k, N, p)
             seen = (kind == each)[mine]
             half = seen.size // 2 * 2
             k = int((seen[0:half:2] & seen[1:half:2]).sum())
-            tally.add(
-                binomial_p(k, half // 2, p * p),
-                said_of(name, f"{what}, {TWICE} running", k, half // 2, p * p),
-            )
+            tally.judge(name, f"{what}, {TWICE} running", k, half // 2, p * p)
             for lag, one in neighbours:
                 one = one[mine[one] & mine[one + lag]]
                 k, N = int(((kind == each)[one] & (kind == each)[one + lag]).sum()), one.size
                 if N:
                     said = f"{what}, {TWICE} at distance {lag} of what is selected together"
-                    tally.add(binomial_p(k, N, p * p), said_of(name, said, k, N, p * p))
+                    tally.judge(name, said, k, N, p * p)
 
 
 def _members(sample: Sample, drawn: tuple[Ints, Ints, Ints], place: Ints, lag: int) -> Ints:
@@ -276,7 +258,7 @@ def _members(sample: Sample, drawn: tuple[Ints, Ints, Ints], place: Ints, lag: i
     return members
 
 
-def words(sample: Sample, independent: bool, tally: Tally) -> None:
+def words(sample: Sample, tally: Tally) -> None:
     """Among words that are alike likely: each word or range of words has its share, and no draw repeats another."""
     name, V = sample.layout.name, sample.probability.shape[2]
     t, r, i = np.nonzero(sample.chosen)
@@ -305,10 +287,7 @@ def words(sample: Sample, independent: bool, tally: Tally) -> None:
             if able.any():
                 k, N = int(inside[w[at]][able].sum()), int(able.sum())
                 low, high = float(p[able].min()), float(p[able].max())
-                tally.add(
-                    binomial_p(k, N, low, high),
-                    said_of(name, f"{what} among words alike likely", k, N, low, high),
-                )
+                tally.judge(name, f"{what} among words alike likely", k, N, low, high)
         least = int(size[size > 1].min())
         orders = {
             "one after the other": np.arange(int(at.sum())),
@@ -318,10 +297,7 @@ def words(sample: Sample, independent: bool, tally: Tally) -> None:
             seen = w[at][order]
             half = seen.size // 2 * 2
             k = int((seen[0:half:2] == seen[1:half:2]).sum())
-            tally.add(
-                upper_tail(k, half // 2, 1 / least),
-                said_of(name, f"equal words drawn {what}", k, half // 2, 1 / least),
-            )
+            tally.judge(name, f"equal words drawn {what}", k, half // 2, 1 / least, by=upper_tail)
             _apart(sample, member, (r[at][order], i[at][order], seen), what, tally)
         call = t[at] // sample.per_call
         batches = [w[at][call == c] for c in range(int(call.max()) + 1)]
@@ -329,10 +305,7 @@ def words(sample: Sample, independent: bool, tally: Tally) -> None:
         for a, b in zip(batches[0::2], batches[1::2], strict=False):
             both = min(a.size, b.size)
             k, N = k + int((a[:both] == b[:both]).sum()), N + both
-        tally.add(
-            upper_tail(k, N, 1 / least),
-            said_of(name, "equal words drawn in neighbouring calls", k, N, 1 / least),
-        )
+        tally.judge(name, "equal words drawn in neighbouring calls", k, N, 1 / least, by=upper_tail)
 
 
 def _apart(sample: Sample, member: Bools, drawn: tuple[Ints, Ints, Ints], order: str, tally: Tally) -> None:
@@ -356,9 +329,7 @@ def _apart(sample: Sample, member: Bools, drawn: tuple[Ints, Ints, Ints], order:
         p = (one * np.roll(other, -far, axis=-1)).sum(-1)
         k, low, high = int(((after - before) % QUARTERS == far).sum()), float(p.min()), float(p.max())
         what = f"words drawn {order} that are {far} of {QUARTERS} parts of the vocabulary apart"
-        tally.add(
-            binomial_p(k, half // 2, low, high), said_of(sample.layout.name, what, k, half // 2, low, high)
-        )
+        tally.judge(sample.layout.name, what, k, half // 2, low, high)
 
 
 def _powers(length: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -30,7 +30,6 @@ from verify.laws.selections import (
     apart,
     arguments,
     designs,
-    impossible,
     joined_calls,
     named,
     returned,
@@ -44,7 +43,6 @@ from verify.laws.trial import (
     SHIFT,
     Finding,
     Trial,
-    misuses_of_generator,
     share,
 )
 
@@ -56,10 +54,6 @@ CALLS = 1_000
 """Calls with one short row: a rate of 20.5 % in the place of 15 % takes 620 of them to be seen with the stated power."""
 LEAST = 600_000
 """Free positions drawn in the main layout at least."""
-TESTS: dict[str, Callable[[Sample, bool, Tally], None]] = dict(
-    zip(SHARES, (selection, counts, independence, outcomes, words), strict=True)
-)
-"""The tests of a sample, by the name of their check."""
 
 
 def plan(formula: Formula, conventions: Mapping[str, str] | None) -> tuple[Layout, ...]:
@@ -100,7 +94,7 @@ class SelectionTrial(Trial[Layout, Sample]):
     """What is drawn by a callable that selects positions of rows, and changes what stands there."""
 
     plans = "layouts"
-    frequencies = SHARES
+    tests: ClassVar = dict(zip(SHARES, (selection, counts, independence, outcomes, words), strict=True))
 
     @cached_property
     def independent(self) -> bool:
@@ -110,10 +104,6 @@ class SelectionTrial(Trial[Layout, Sample]):
     def plan(self) -> tuple[Layout, ...]:
         """The layouts."""
         return plan(self.formula, self.conventions)
-
-    def generator(self) -> torch.Generator:
-        """The random generator as it is when a layout is begun."""
-        return torch.Generator(device=self.device).manual_seed(self.seed)
 
     def pace(self) -> float:
         """The share, told by calls of the main layout."""
@@ -158,7 +148,7 @@ class SelectionTrial(Trial[Layout, Sample]):
         name = next(t.name for t in formula.tensors if t.domain == "integer" and t.shape)
         ids = np.stack([row[name] for row in rows])
         drawn = np.concatenate(chosen), np.concatenate(words_)
-        return Sample(plan, ids, *drawn, plan.copies, P, rate, given, level, values, joined)
+        return Sample(plan, ids, *drawn, plan.copies, P, rate, given, level, values, joined, self.independent)
 
     def hold(self, at: Pointwise, call: str, inputs: list[Any], results: list[Ints]) -> None:
         """Hold the results of a call to every axiom."""
@@ -184,31 +174,14 @@ class SelectionTrial(Trial[Layout, Sample]):
             self.formula,
             designs(self.formula, Layout("generator", 48, 1009, 0, 8), self.seed + 1),
         )
-        return misuses_of_generator(
+        return self.misuses_in(
             lambda generator: arguments(formula, rows, 8, generator, self.device),
             lambda inputs: returned(formula, self.caller(*inputs), inputs),
-            [str(item) for item in formula.inputs],
-            self.device,
         )
-
-    def total(self) -> int:
-        """All positions."""
-        return sum(sample.word.size for sample in self.samples)
-
-    def impossible(self) -> str:
-        """The first such outcome, with its place."""
-        for sample in self.samples:
-            if found := impossible(sample):
-                t, r, i = found
-                return (
-                    f"{sample.layout.name}: id {sample.ids[r, i]} at position {i} became word {sample.word[t, r, i]}, "
-                    f"{'selected' if sample.chosen[t, r, i] else 'not selected'}: the statement gives this probability 0"
-                )
-        return ""
 
     def further_questions(self) -> dict[str, Callable[[], Finding | None]]:
         """Also whether what goes together is selected together."""
-        joined = {JOINED: lambda: Finding.exact(self.total(), self.torn())}
+        joined = {JOINED: lambda: Finding.exact(self.total, self.torn())}
         return {**(joined if self.law.together else {}), **super().further_questions()}
 
     def torn(self) -> str:
@@ -227,15 +200,14 @@ class SelectionTrial(Trial[Layout, Sample]):
 
     def test(self, name: str, tally: Tally) -> None:
         """The tests of every sample; of the rate also those of all samples together."""
-        for sample in self.samples:
-            TESTS[name](sample, self.independent, tally)
-        if TESTS[name] is selection:
-            pooled(self.samples, self.independent, tally)
+        super().test(name, tally)
+        if self.tests[name] is selection:
+            pooled(self.samples, tally)
 
     def find_frequencies(self, name: str) -> Finding:
         """Of the rate also what all draws together see."""
         found = super().find_frequencies(name)
-        if TESTS[name] is selection and self.independent:
+        if self.tests[name] is selection and self.independent:
             found.message += f"; all draws: power ≥ {POWER} against {100 * self.nearest():.3g} %"
         return found
 

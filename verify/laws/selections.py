@@ -145,6 +145,7 @@ class Sample:
     ``t`` counts repetitions of the designs ``r``, ``per_call`` of them in one call. ``rate[r, i]`` is the statement's
     probability of being chosen by itself, ``given[r, i, w]`` that of word w where chosen, ``level`` its level set (−1:
     impossible). ``joined[r, i]``: it is chosen just where the position before it is, and its rate is 0.
+    ``independent``: whether all others are chosen by themselves.
     """
 
     layout: Layout
@@ -158,6 +159,12 @@ class Sample:
     level: Ints
     values: Reals
     joined: Bools
+    independent: bool = True
+
+    @property
+    def total(self) -> int:
+        """How many positions were drawn."""
+        return int(self.word.size)
 
     @property
     def times(self) -> int:
@@ -170,6 +177,20 @@ class Sample:
         places = np.where(self.joined, 0, np.arange(self.joined.shape[1]))
         first: Ints = np.maximum.accumulate(places, axis=1)
         return first
+
+    def impossible(self) -> str:
+        """The first outcome that has probability 0 in the statement, with its place."""
+        R, n, V = self.probability.shape[:3]
+        r, i = np.meshgrid(np.arange(R), np.arange(n), indexing="ij")
+        p = self.probability[r, i, np.clip(self.word, 0, V - 1), self.chosen.astype(np.int64)]
+        wrong = np.argwhere((self.word < 0) | (self.word >= V) | (p <= 0))
+        if not wrong.size:
+            return ""
+        t, r, i = (int(x) for x in wrong[0])
+        return (
+            f"{self.layout.name}: id {self.ids[r, i]} at position {i} became word {self.word[t, r, i]}, "
+            f"{'selected' if self.chosen[t, r, i] else 'not selected'}: the statement gives this probability 0"
+        )
 
 
 def arguments(
@@ -326,20 +347,6 @@ def named(formula: Formula, inputs: Sequence[Any], results: Sequence[Ints]) -> d
     return made
 
 
-def impossible(sample: Sample) -> tuple[int, int, int] | None:
-    """The first (t, design, position) whose outcome has probability 0 in the statement, if any."""
-    _, R, n = sample.word.shape
-    V = sample.probability.shape[2]
-    inside = (sample.word >= 0) & (sample.word < V)
-    r, i = np.meshgrid(np.arange(R), np.arange(n), indexing="ij")
-    p = sample.probability[r, i, np.clip(sample.word, 0, V - 1), sample.chosen.astype(np.int64)]
-    wrong = ~inside | (p <= 0)
-    if not wrong.any():
-        return None
-    t, row, position = (int(x) for x in np.argwhere(wrong)[0])
-    return t, row, position
-
-
 def apart(sample: Sample) -> tuple[int, int, int] | None:
     """The first (t, design, position) that is chosen where the one before it, with which it goes, is not, or the other way."""
     wrong = sample.joined[:, 1:] & (sample.chosen[..., 1:] != sample.chosen[..., :-1])
@@ -356,7 +363,6 @@ __all__ = [
     "apart",
     "arguments",
     "designs",
-    "impossible",
     "joined_calls",
     "joining",
     "named",

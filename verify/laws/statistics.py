@@ -8,7 +8,7 @@ tests; Joag-Dev & Proschan 1983 for negative association, which makes Chernoff's
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -154,6 +154,25 @@ class Tally:
         """Record a test; ``what`` says in words what was seen and what is expected."""
         self._found.append((p, headline, what))
 
+    def judge(
+        self,
+        where: str,
+        what: str,
+        k: int,
+        n: int,
+        low: float,
+        high: float | None = None,
+        *,
+        headline: bool = False,
+        by: Callable[..., float] = binomial_p,
+    ) -> None:
+        """Test ``k`` of ``n`` against probabilities from ``low`` to ``high``; ``where`` and ``what`` say in words of what."""
+        ends = (low,) if high is None else (low, high)
+        share = f"{100 * k / n:.4g} %" if n else "none"
+        stated = " to ".join(dict.fromkeys(f"{100 * p:.4g}" for p in ends))
+        said = f"{where}: {what}: {k:,} of {n:,} ({share}), expected {stated} %"
+        self.add(by(k, n, *ends), said, headline=headline)
+
     def threshold(self, headline: bool) -> float:
         """The level of one test."""
         others = sum(not h for _, h, _ in self._found)
@@ -177,13 +196,6 @@ class Tally:
 
 def _log(p: float) -> float:
     return math.log(p) if p > 0 else -math.inf
-
-
-def said_of(where: str, what: str, k: int, N: int, low: float, high: float | None = None) -> str:
-    """A count and what was expected, in words."""
-    share = f"{100 * k / N:.4g} %" if N else "none"
-    ends = dict.fromkeys(f"{100 * p:.4g}" for p in (low, low if high is None else high))
-    return f"{where}: {what}: {k:,} of {N:,} ({share}), expected {' to '.join(ends)} %"
 
 
 def pairs(length: int, lag: int) -> Ints:

@@ -87,8 +87,19 @@ class Plan(Protocol):
         """The plan with a share of its draws."""
 
 
+class Drawn(Protocol):
+    """The sample of a plan."""
+
+    @property
+    def total(self) -> int:
+        """How much was drawn."""
+
+    def impossible(self) -> str:
+        """The first outcome to which the statement gives probability 0, in words; empty if there is none."""
+
+
 _P = TypeVar("_P", bound=Plan)
-_S = TypeVar("_S")
+_S = TypeVar("_S", bound=Drawn)
 
 
 @dataclass(eq=False)
@@ -113,8 +124,8 @@ class Trial(ABC, Generic[_P, _S]):
     """What the plans are called."""
     unit: ClassVar[str] = "positions"
     """What is counted of a sample."""
-    frequencies: ClassVar[Sequence[str]]
-    """The checks of frequencies."""
+    tests: ClassVar[Mapping[str, Callable[[Any, Tally], None]]]
+    """The tests of a sample's frequencies, by the name of their check."""
 
     def __post_init__(self) -> None:
         self.law = law_of(self.formula)
@@ -145,18 +156,6 @@ class Trial(ABC, Generic[_P, _S]):
         """What is wrong with the use of the generator; None where nothing that was drawn leaves enough to chance."""
 
     @abstractmethod
-    def total(self) -> int:
-        """How much was drawn."""
-
-    @abstractmethod
-    def impossible(self) -> str:
-        """The first outcome to which the statement gives probability 0, in words; empty if there is none."""
-
-    @abstractmethod
-    def test(self, name: str, tally: Tally) -> None:
-        """Add the tests of a check of frequencies to a tally."""
-
-    @abstractmethod
     def main_test(self) -> tuple[int, float, int]:
         """How many draws the main test has, of which probability, and how many such tests there are."""
 
@@ -165,6 +164,15 @@ class Trial(ABC, Generic[_P, _S]):
         """What is wrong with what was drawn, given what the falsified checks say by name."""
 
     # What all have in common -----------------------------------------------------------------------------------------------
+
+    @property
+    def total(self) -> int:
+        """How much was drawn in all."""
+        return sum(sample.total for sample in self.samples)
+
+    def generator(self) -> torch.Generator:
+        """The random generator as it is when a plan is begun."""
+        return torch.Generator(device=self.device).manual_seed(self.seed)
 
     @cached_property
     def failure(self) -> Exception | None:
@@ -204,13 +212,13 @@ class Trial(ABC, Generic[_P, _S]):
             RESULTS: self.find_results,
             **{f"law: {axiom.name}": partial(self.find_axiom, axiom.name) for axiom in self.law.axioms},
             GENERATOR: self.find_generator,
-            POSSIBLE: lambda: Finding.exact(self.total(), self.impossible(), self.unit),
+            POSSIBLE: self.find_impossible,
             **{name: partial(self.if_possible, ask) for name, ask in self.further_questions().items()},
         }
 
     def further_questions(self) -> dict[str, Callable[[], Finding | None]]:
         """What is asked where nothing impossible was drawn: its frequencies, and whether all was drawn that was planned."""
-        tests = {name: partial(self.find_frequencies, name) for name in self.frequencies}
+        tests = {name: partial(self.find_frequencies, name) for name in self.tests}
         return {**tests, f"law: other {self.plans}": self.find_missing}
 
     def finding(self, name: str) -> Finding | None:
@@ -247,10 +255,20 @@ class Trial(ABC, Generic[_P, _S]):
             return Finding.open("nothing that was drawn leaves enough to chance to tell seeds apart")
         return Finding.exact(CALLS if self.told_apart else 1, "; ".join(self.misuse), "calls")
 
+    def find_impossible(self) -> Finding:
+        """Whether the statement lets everything be that was drawn."""
+        wrong = next((said for sample in self.samples if (said := sample.impossible())), "")
+        return Finding.exact(self.total, wrong, self.unit)
+
     def if_possible(self, ask: Callable[[], Finding | None]) -> Finding | None:
         """What is found, where nothing impossible was drawn."""
         possible = self.finding(POSSIBLE)
         return None if possible is not None and possible.fails else ask()
+
+    def test(self, name: str, tally: Tally) -> None:
+        """Add the tests of a check of frequencies to a tally."""
+        for sample in self.samples:
+            self.tests[name](sample, tally)
 
     def find_frequencies(self, name: str) -> Finding:
         """What a check of frequencies finds."""
@@ -260,13 +278,46 @@ class Trial(ABC, Generic[_P, _S]):
         ratio = abs(math.log(p) / math.log(level)) if p > 0 else math.inf
         power = f"{POWER} against {self.least_seen:g}" if self.least_seen else f"{POWER}"
         message = f"{said}; p = {p:.2g}, level {level:.1g} ({tally.count} tests, false alarm ≤ {ALPHA:g}, power ≥ {power})"
-        return Finding(ratio, effective=True, message=message, count=self.total())
+        return Finding(ratio, effective=True, message=message, count=self.total)
 
     def find_missing(self) -> Finding | None:
         """What was not drawn as time ran out."""
         done, planned = len(self.samples), len(self.planned)
         said = f"time ran out: {done} of {planned} {self.plans} were drawn"
         return None if done == planned else Finding.open(said)
+
+    def misuses_in(
+        self, arguments: Callable[[torch.Generator], list[Any]], call: Callable[[list[Any]], Sequence[Any]]
+    ) -> list[str]:
+        """What is wrong with the use of the generator: equal seeds must give equal results, other states other results."""
+        wrong: list[str] = []
+
+        def once(generator: torch.Generator) -> Sequence[Any]:
+            inputs = arguments(generator)
+            before = [x.clone() if isinstance(x, torch.Tensor) else None for x in inputs]
+            results = call(inputs)
+            for item, old, new in zip(self.formula.inputs, before, inputs, strict=False):
+                if old is not None and not torch.equal(old, new):
+                    wrong.append(f"the input {item} was modified")
+            return results
+
+        def fresh(value: int) -> torch.Generator:
+            return torch.Generator(device=self.device).manual_seed(value)
+
+        def alike(results: Sequence[Any]) -> bool:
+            return all(np.array_equal(a, b) for a, b in zip(first, results, strict=True))
+
+        used = fresh(11)
+        first = once(used)
+        if not alike(once(fresh(11))):
+            wrong.append("the same seed gave another result")
+        if all(alike(once(fresh(seed))) for seed in range(12, 12 + TRIES)):
+            wrong.append("another seed gave the same result")
+        if all(alike(once(used)) for _ in range(TRIES)):
+            wrong.append(
+                "a second call with the same generator gave the same result: its state was not advanced"
+            )
+        return list(dict.fromkeys(wrong))
 
 
 class LawProperty(Property[Trial[Any, Any]]):
@@ -311,41 +362,6 @@ def first_said(failed: Mapping[str, str]) -> str:
     return next(iter(failed.values()), "").partition(";")[0]
 
 
-def misuses_of_generator(
-    arguments: Callable[[torch.Generator], list[Any]],
-    call: Callable[[list[Any]], Sequence[Any]],
-    names: Sequence[str],
-    device: str,
-) -> list[str]:
-    """What is wrong with the use of the generator: equal seeds must give equal results, other states other results."""
-    wrong: list[str] = []
-
-    def once(generator: torch.Generator) -> Sequence[Any]:
-        inputs = arguments(generator)
-        before = [x.clone() if isinstance(x, torch.Tensor) else None for x in inputs]
-        results = call(inputs)
-        for item, old, new in zip(names, before, inputs, strict=False):
-            if old is not None and not torch.equal(old, new):
-                wrong.append(f"the input {item} was modified")
-        return results
-
-    def fresh(value: int) -> torch.Generator:
-        return torch.Generator(device=device).manual_seed(value)
-
-    def alike(results: Sequence[Any]) -> bool:
-        return all(np.array_equal(a, b) for a, b in zip(first, results, strict=True))
-
-    used = fresh(11)
-    first = once(used)
-    if not alike(once(fresh(11))):
-        wrong.append("the same seed gave another result")
-    if all(alike(once(fresh(seed))) for seed in range(12, 12 + TRIES)):
-        wrong.append("another seed gave the same result")
-    if all(alike(once(used)) for _ in range(TRIES)):
-        wrong.append("a second call with the same generator gave the same result: its state was not advanced")
-    return list(dict.fromkeys(wrong))
-
-
 def share(once: Callable[[int], int], planned: Sequence[tuple[int, int]], copies: int) -> float:
     """Which share of the calls may be made; 1 where all fit into :data:`SECONDS`.
 
@@ -387,6 +403,5 @@ __all__ = [
     "law_of",
     "law_properties",
     "least_seen",
-    "misuses_of_generator",
     "share",
 ]

@@ -13,7 +13,6 @@ from spec.decoding.sample import sample
 from spec.masking.nsp import nsp
 from tests.mutants.pairs import plain
 from verify import check
-from verify.laws.choice_causes import impossible
 from verify.laws.choice_tests import independence, outcomes
 from verify.laws.choice_trial import ChoiceTrial
 from verify.laws.choices import EXTREME, Situation, situations
@@ -35,7 +34,7 @@ def is_found(wrong: Sampler, situation: Situation) -> bool:
     draws = ChoiceTrial(wrong, sample).draw(situation)
     tally = Tally(ALPHA, 20)
     outcomes(draws, tally)
-    return bool(impossible(draws)) or not tally.verdict()[0]
+    return bool(draws.impossible()) or not tally.verdict()[0]
 
 
 WRONG: dict[str, Sampler] = {

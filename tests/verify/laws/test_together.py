@@ -121,7 +121,7 @@ def sample() -> Sample:
 def tried(sample: Sample, test: Any) -> float:
     """The p-value of the worst of the tests, times how many there are of its kind."""
     tally = Tally(ALPHA, 4)
-    test(sample, True, tally)
+    test(sample, tally)
     _, p, level, _ = tally.verdict()
     return p / level * ALPHA
 
