@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from spec.language.formula import Formula
-from verify.laws.choice_trial import ChoiceTrial
-from verify.laws.selection_trial import SelectionTrial
+from verify.laws.choices import ChoiceTrial
+from verify.laws.selections import SelectionTrial
 from verify.laws.trial import Trial, law_of, law_properties, never
 from verify.properties.setting import Setting
 from verify.report import CheckResult

@@ -1,21 +1,132 @@
-"""The tests of a sample of choices against its law: outcomes, steadiness, independence. All are exact (binomial)."""
+"""What is drawn of a law of choices, and its tests: outcomes, steadiness, independence. All are exact (binomial)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from verify.laws.choices import Draws
-from verify.laws.statistics import LAGS, Tally, pairs
+from verify.laws.statistics import LAGS, Ints, Reals, Tally, pairs
+
+LEAST = 64
+"""So often everything is drawn at least."""
+
+SEEDED, SAME = 64, 1e-9
+"""Repetitions of a situation in the calls that tell seeds apart, and how probable it may be that two of them are the same."""
+
+PARTED = 8
+"""Calls at least into which a share of the draws is parted."""
 
 MANY, TAILS = 64, (0.5, 0.25, 0.0625, 0.015625)
 """From so many possible outcomes on those of the tails are counted together, and how probable these are."""
 
 PARTS = 8
 """Parts of a call, in each of which the distribution must be the same."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Inputs of one kind: positions and outcomes, the scale of real inputs, masks, and how often each position is drawn."""
+
+    name: str
+    positions: int
+    outcomes: int
+    draws: int
+    scale: float = 1.0
+    masked: bool = False
+    batch: tuple[int, ...] = ()
+    dtype: str = "float32"
+    copies: int = 4096
+    """Repetitions of the positions in one call."""
+    others: int = 0
+    """Where in the primes the sizes begin that are neither positions nor outcomes."""
+    numbers: tuple[float, ...] = (1.0,)
+    """The Python numbers, one after the other and again from the first."""
+    offset: float = 0.0
+    """What is added to real inputs."""
+    whole: tuple[int, ...] = ()
+    """The whole numbers that are inputs themselves; primes where there are none."""
+
+    @property
+    def calls(self) -> int:
+        """How many calls it takes."""
+        return max(2, -(-self.draws // self.copies))
+
+    @property
+    def members(self) -> int:
+        """How many members a batch has."""
+        return math.prod(self.batch)
+
+    def paced(self, part: float) -> Situation:
+        """The situation with a share of its draws, in calls that are as much smaller; as it is where the share is 1."""
+        if part >= 1:
+            return self
+        draws = min(self.draws, max(LEAST, math.ceil(part * self.draws)))
+        return replace(self, draws=draws, copies=min(self.copies, max(LEAST // 2, draws // PARTED)))
+
+
+@dataclass
+class Draws:
+    """What was drawn: ``chosen[t, b, c, r]``, the outcome of position r in repetition c of member b in call t.
+
+    ``low`` and ``high`` (b, r, outcome) enclose the statement's probabilities for an implementation in the situation's type;
+    both are 0 in a row about which the law says nothing but its axioms. An outcome's number counts all combinations of
+    ``parts``, its components by name and how many values each has; ``told[b][r]`` are the inputs of a position in words.
+    """
+
+    situation: Situation
+    chosen: Ints
+    low: Reals
+    high: Reals
+    parts: tuple[tuple[str, int], ...] = ()
+    told: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """How many values each component has."""
+        return tuple(size for _, size in self.parts)
+
+    def said(self, outcome: int) -> str:
+        """An outcome's components by name: ``second 3, label 1``."""
+        if outcome < 0:
+            return "what is no outcome"
+        values = np.unravel_index(outcome, self.extents)
+        return ", ".join(f"{name} {value}" for (name, _), value in zip(self.parts, values, strict=True))
+
+    def where(self, b: int, r: int) -> str:
+        """A position in words: the situation, its member, and its inputs where they can be told."""
+        member = f" of member {b}" if self.situation.batch else ""
+        told = f" ({self.told[b][r]})" if self.told and self.told[b][r] else ""
+        return f"{self.situation.name}: position {r}{member}{told}"
+
+    @property
+    def varies(self) -> bool:
+        """Whether the outcomes at all positions, each repeated, are hardly ever the same again."""
+        said = self.high.max(-1) > 0
+        same = np.minimum((self.high**2).sum(-1), 1.0)[said]
+        return bool(-SEEDED * np.log(same).sum() >= -math.log(SAME))
+
+    @property
+    def total(self) -> int:
+        """How many draws there are."""
+        return int(self.chosen.size)
+
+    def impossible(self) -> str:
+        """The first outcome to which the statement gives probability 0, in words; empty if there is none."""
+        count = self.low.shape[-1]
+        said = self.high.sum(-1) > 0
+        b, r = (each[:, None, :] for each in np.indices(said.shape))
+        high = self.high[b, r, np.clip(self.chosen, 0, count - 1)]  # (t, b, c, r)
+        wrong = ((self.chosen < 0) | (self.chosen >= count) | (high <= 0)) & said[:, None, :]
+        if not wrong.any():
+            return ""
+        place = tuple(int(x) for x in np.argwhere(wrong)[0])
+        where, drawn = self.where(place[1], place[3]), self.said(int(self.chosen[place]))
+        return f"{where} drew {drawn} in call {place[0]}: the statement gives this probability 0"
 
 
 def outcomes(draws: Draws, tally: Tally) -> None:

@@ -1,4 +1,4 @@
-"""The tests of a sample of selections against its law: selection, counts, independence, outcomes, words.
+"""What is drawn of a law that selects positions, and its tests: selection, counts, independence, outcomes, words.
 
 Each adds p-values to a tally; all are exact (binomial, Poisson-binomial) or conservative (stochastic dominance, Chernoff's
 bound under negative association).
@@ -6,16 +6,18 @@ bound under negative association).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from verify.laws.selections import Sample
 from verify.laws.statistics import (
     LAGS,
     Bools,
     Ints,
+    Reals,
     Tally,
     binomial_p,
     chernoff_p,
@@ -28,6 +30,96 @@ TWICE = "twice"
 """A word of what is said of pairs of outcomes, which do not tell of shares."""
 QUARTERS = 4
 """Into so many parts a vocabulary is divided where the words of a pair are compared."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows of ``length`` over a vocabulary of ``words``; ``tokens`` free positions in all, ``copies`` of each design a call.
+
+    ``rows``: which of the designs; all where not given. ``at_once``: of how many calls the results are looked at together.
+    """
+
+    name: str
+    length: int
+    words: int
+    tokens: int
+    copies: int
+    rows: tuple[int, ...] = ()
+    at_once: int = 1
+
+    def paced(self, part: float) -> Layout:
+        """The layout with a share of its positions, in calls that are smaller; as it is where the share is 1."""
+        copies = max(1, min(self.copies, round(4 * part * self.copies)))
+        return self if part >= 1 else replace(self, tokens=math.ceil(part * self.tokens), copies=copies)
+
+    def planned(self, designs: int) -> tuple[int, int]:
+        """How many calls, about, and how many positions in each; ``designs`` where all of them are drawn."""
+        positions = (len(self.rows) or designs) * self.length * self.copies
+        return max(2, -(-self.tokens // positions)), positions
+
+
+@dataclass
+class Sample:
+    """What was drawn: ``chosen[t, r, i]`` (the last component of the outcome) and ``word[t, r, i]`` (the first).
+
+    ``t`` counts repetitions of the designs ``r``, ``per_call`` of them in one call. ``rate[r, i]`` is the statement's
+    probability of being chosen by itself, ``given[r, i, w]`` that of word w where chosen, ``level`` its level set (−1:
+    impossible). ``joined[r, i]``: it is chosen just where the position before it is, and its rate is 0.
+    ``independent``: whether all others are chosen by themselves.
+    """
+
+    layout: Layout
+    ids: Ints
+    chosen: Bools
+    word: Ints
+    per_call: int
+    probability: Reals
+    rate: Reals
+    given: Reals
+    level: Ints
+    values: Reals
+    joined: Bools
+    independent: bool = True
+
+    @property
+    def total(self) -> int:
+        """How many positions were drawn."""
+        return int(self.word.size)
+
+    @property
+    def times(self) -> int:
+        """How often every design was drawn."""
+        return int(self.chosen.shape[0])
+
+    @property
+    def first(self) -> Ints:
+        """The position at which the group of each position begins: its own where nothing is chosen together."""
+        places = np.where(self.joined, 0, np.arange(self.joined.shape[1]))
+        first: Ints = np.maximum.accumulate(places, axis=1)
+        return first
+
+    def impossible(self) -> str:
+        """The first outcome that has probability 0 in the statement, with its place."""
+        R, n, V = self.probability.shape[:3]
+        rows, places = np.meshgrid(np.arange(R), np.arange(n), indexing="ij")
+        p = self.probability[rows, places, np.clip(self.word, 0, V - 1), self.chosen.astype(np.int64)]
+        wrong = np.argwhere((self.word < 0) | (self.word >= V) | (p <= 0))
+        if not wrong.size:
+            return ""
+        t, r, i = (int(x) for x in wrong[0])
+        return (
+            f"{self.layout.name}: id {self.ids[r, i]} at position {i} became word {self.word[t, r, i]}, "
+            f"{'selected' if self.chosen[t, r, i] else 'not selected'}: the statement gives this probability 0"
+        )
+
+
+def apart(sample: Sample) -> tuple[int, int, int] | None:
+    """The first (t, design, position) that is chosen where the one before it, with which it goes, is not, or the other way."""
+    wrong = sample.joined[:, 1:] & (sample.chosen[..., 1:] != sample.chosen[..., :-1])
+    if not wrong.any():
+        return None
+    t, row, position = (int(x) for x in np.argwhere(wrong)[0])
+    return t, row, position + 1
 
 
 def selection(sample: Sample, tally: Tally) -> None:
@@ -74,7 +166,7 @@ def rates(samples: Sequence[Sample]) -> tuple[float, float]:
 
 
 def counts(sample: Sample, tally: Tally) -> None:
-    """How many positions of a row are chosen by themselves: their distribution if sample.independent, else exactly the count stated."""
+    """How many positions of a row are chosen by themselves: their distribution if each is by itself, else the count stated."""
     T, name = sample.times, sample.layout.name
     for r, rate in enumerate(sample.rate):
         number = sample.chosen[:, r, ~sample.joined[r]].sum(-1)

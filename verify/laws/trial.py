@@ -5,8 +5,8 @@ check raises a false alarm with probability at most :data:`ALPHA` in all (its te
 the alternatives planned. All expected probabilities are evaluated from the statement's lines. The ratio of a check is ln p / ln
 level of its worst test: above 1 it is falsified.
 
-Of a slow callable less is drawn than planned. The same exact tests judge it, so that false alarms are no likelier; only deviations
-have to be larger to be seen. The share is settled before anything is judged, from calls whose results are not looked at.
+Of a slow callable less is drawn than planned. The same exact tests judge it, so that false alarms are no likelier; only
+deviations have to be larger to be seen. The share is settled before anything is judged, from calls whose results no check sees.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Finding(Outcome):
         return cls(math.inf if wrong else 0.0, effective=True, message=message, count=count)
 
     @classmethod
-    def open(cls, why: str) -> Finding:
+    def undecided(cls, why: str) -> Finding:
         """Of a check that cannot be made."""
         return cls(idle=True, message=why)
 
@@ -106,9 +106,9 @@ _S = TypeVar("_S", bound=Drawn)
 class Trial(ABC, Generic[_P, _S]):
     """Everything that is drawn of a callable to judge it, and what is found of it.
 
-    The callable takes the formula's inputs in declared order, in batches, and returns the tensors the law names. Once ``over`` says
-    so, nothing more is drawn, and what is drawn is judged. Of what is planned a share ``asked`` is drawn, and less where calls are
-    slow: both lessen the power alone. What is said of the latter is put into ``notes``.
+    The callable takes the formula's inputs in declared order, in batches, and returns the tensors the law names. Once ``over``
+    says so, nothing more is drawn, and what is drawn is judged. Of what is planned a share ``asked`` is drawn, and less where
+    calls are slow: both lessen the power alone. What is said of the latter is put into ``notes``.
     """
 
     caller: Callable[..., Any]
@@ -129,11 +129,11 @@ class Trial(ABC, Generic[_P, _S]):
 
     def __post_init__(self) -> None:
         self.law = law_of(self.formula)
-        self.held = {axiom.name: 0 for axiom in self.law.axioms}
-        self.broken: dict[str, str] = {}
+        self.axiom_counts = {axiom.name: 0 for axiom in self.law.axioms}
+        self.violations: dict[str, str] = {}
         self.samples: list[_S] = []
         self.planned: tuple[_P, ...] = ()
-        self.part, self.told_apart = 1.0, True
+        self.part, self.varies = 1.0, True
         self.misuse: list[str] = []
         self._found: dict[str, Finding | None] = {}
 
@@ -188,7 +188,7 @@ class Trial(ABC, Generic[_P, _S]):
             if not GENERATORS.isdisjoint(state.restore()):
                 self.misuse.append("the global random state was used: draw from the generator that is passed")
             misuses = self.misuses(self.samples)
-            self.told_apart = misuses is not None
+            self.varies = misuses is not None
             self.misuse += misuses or []
         except Exception as error:
             return error
@@ -241,19 +241,19 @@ class Trial(ABC, Generic[_P, _S]):
         if error is None:
             return None
         if isinstance(error, Unsupported):
-            return Finding.open(str(error))
+            return Finding.undecided(str(error))
         ours = isinstance(error, Fault)
         return Finding.exact(0, str(error) if ours else f"{self.formula.id} raised {complaint(error)}")
 
     def find_axiom(self, name: str) -> Finding:
         """Whether an axiom held of every result."""
-        return Finding.exact(self.held[name], self.broken.get(name, ""))
+        return Finding.exact(self.axiom_counts[name], self.violations.get(name, ""))
 
     def find_generator(self) -> Finding:
         """Whether the generator is used as it should be, and nothing else."""
-        if not self.told_apart and not self.misuse:
-            return Finding.open("nothing that was drawn leaves enough to chance to tell seeds apart")
-        return Finding.exact(CALLS if self.told_apart else 1, "; ".join(self.misuse), "calls")
+        if not self.varies and not self.misuse:
+            return Finding.undecided("nothing that was drawn leaves enough to chance to tell seeds apart")
+        return Finding.exact(CALLS if self.varies else 1, "; ".join(self.misuse), "calls")
 
     def find_impossible(self) -> Finding:
         """Whether the statement lets everything be that was drawn."""
@@ -284,7 +284,7 @@ class Trial(ABC, Generic[_P, _S]):
         """What was not drawn as time ran out."""
         done, planned = len(self.samples), len(self.planned)
         said = f"time ran out: {done} of {planned} {self.plans} were drawn"
-        return None if done == planned else Finding.open(said)
+        return None if done == planned else Finding.undecided(said)
 
     def misuses_in(
         self, arguments: Callable[[torch.Generator], list[Any]], call: Callable[[list[Any]], Sequence[Any]]
@@ -365,8 +365,8 @@ def first_said(failed: Mapping[str, str]) -> str:
 def share(once: Callable[[int], int], planned: Sequence[tuple[int, int]], copies: int) -> float:
     """Which share of the calls may be made; 1 where all fit into :data:`SECONDS`.
 
-    ``once`` makes a call with so many repetitions, first ``copies``, and says how many positions that were. ``planned`` are how many
-    calls of how many positions each.
+    ``once`` makes a call with so many repetitions, first ``copies``, and says how many positions that were. ``planned`` are how
+    many calls of how many positions each.
     """
     few, cost = _timed(once, copies)
     calls, positions = sum(calls for calls, _ in planned), sum(calls * each for calls, each in planned)
@@ -393,15 +393,3 @@ def least_seen(count: int, p: float, level: float) -> float:
         if others and all(test.power(other) >= POWER for other in others):
             return off
     return 1.0
-
-
-__all__ = [
-    "RESULTS",
-    "Finding",
-    "LawProperty",
-    "Trial",
-    "law_of",
-    "law_properties",
-    "least_seen",
-    "share",
-]

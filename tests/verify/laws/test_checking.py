@@ -17,8 +17,7 @@ from tests.mutants import variants
 from tests.mutants.masking import choose, corrupt, uniform, words_for
 from verify import adapt
 from verify.laws.checking import check_law
-from verify.laws.selection_trial import LEAST, plan
-from verify.laws.selections import designs, require_pointwise, statement
+from verify.laws.selections import LEAST, designs, plan, require_pointwise, statement
 from verify.laws.statistics import ALPHA, POWER, sample_size
 from verify.report import CheckResult
 

@@ -28,8 +28,8 @@ from tests.mutants import variants
 from tests.mutants.sampling import drawn, looked, uniform, weights
 from verify import check
 from verify.laws.checking import check_law
-from verify.laws.choice_trial import ChoiceTrial
-from verify.laws.choices import Situation, situations
+from verify.laws.choice_tests import Situation
+from verify.laws.choices import ChoiceTrial, situations
 from verify.laws.statistics import ALPHA, POWER, region
 from verify.laws.trial import CORRELATION, SHIFT
 from verify.report import CheckResult

@@ -13,9 +13,8 @@ from spec.decoding.sample import sample
 from spec.masking.nsp import nsp
 from tests.mutants.pairs import plain
 from verify import check
-from verify.laws.choice_tests import independence, outcomes
-from verify.laws.choice_trial import ChoiceTrial
-from verify.laws.choices import EXTREME, Situation, situations
+from verify.laws.choice_tests import Situation, independence, outcomes
+from verify.laws.choices import EXTREME, ChoiceTrial, situations
 from verify.laws.statistics import ALPHA, Tally
 
 Sampler = Callable[[Tensor, float, int, float, Generator], Tensor]

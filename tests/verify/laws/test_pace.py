@@ -15,8 +15,9 @@ from tests.mutants.pairs import plain
 from verify import check
 from verify.laws import trial
 from verify.laws.checking import check_law
-from verify.laws.choices import LEAST, Situation, situations
-from verify.laws.selections import Layout
+from verify.laws.choice_tests import LEAST, Situation
+from verify.laws.choices import situations
+from verify.laws.selection_tests import Layout
 from verify.laws.statistics import ALPHA, POWER, region
 from verify.subject import timing
 

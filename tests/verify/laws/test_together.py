@@ -21,9 +21,8 @@ from tests.mutants.masking import choose, corrupt, replaced, uniform, words_for
 from tests.mutants.masking_words import begins, by_numbering, by_words, chosen_words
 from verify import check
 from verify.laws.checking import check_law
-from verify.laws.selection_tests import counts, independence, outcomes, selection
-from verify.laws.selection_trial import SelectionTrial
-from verify.laws.selections import Layout, Sample, apart, designs, joining, together
+from verify.laws.selection_tests import Layout, Sample, apart, counts, independence, outcomes, selection
+from verify.laws.selections import SelectionTrial, designs, joining, together
 from verify.laws.statistics import ALPHA, Tally
 from verify.report import CheckResult
 
