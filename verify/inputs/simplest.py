@@ -18,6 +18,7 @@ from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, rounded
+from verify.inputs.leads import added_numbers
 from verify.inputs.regimes import EPSILONS, POSITIVE_NUMBERS, SHARES
 from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
 
@@ -145,7 +146,7 @@ def _values(
             return ids
         return _arrays(np.int64, shape, ids | st.just(NO_LABEL) if item.domain == "label" else ids)
     if item.role == "number":
-        return _numbers(item, sizes)
+        return _numbers(plain, item, sizes)
     return _reals(plain, item.domain, shape)
 
 
@@ -165,11 +166,17 @@ def _masks(plain: Plain, shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
     return st.none() | drawn if mask_kinds.fits(kind, None) else drawn
 
 
-def _numbers(item: Tensor, sizes: Mapping[Size, int]) -> st.SearchStrategy[float]:
+def _numbers(plain: Plain, item: Tensor, sizes: Mapping[Size, int]) -> st.SearchStrategy[float]:
     """A Python number: of those that are offered of its kind."""
     if item.domain == "real":
         return st.sampled_from(ENTRIES)
-    offered = SHARES if item.domain == "share" else EPSILONS if item.name == "eps" else POSITIVE_NUMBERS
+    offered = (
+        SHARES
+        if item.domain == "share"
+        else EPSILONS
+        if item.name in added_numbers(plain.formula.flat(None))
+        else POSITIVE_NUMBERS
+    )
     largest = float(whole(item.below, sizes)) if item.below != 0 else None
     return st.sampled_from([x if largest is None or x <= largest else largest / x for x in offered])
 
