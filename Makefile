@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-verify: .venv/.ready-verify ## check ours, PyTorch's and transformers' implementations against the statements (ARGS="ID --seed 1")
+verify: .venv/.ready-verify ## check our, PyTorch's and transformers' implementations, quickly (ARGS="--profile full", ARGS="ID --seed 1")
 	$(BIN)/attnspec verify $(ARGS)
 
 test: .venv/.ready-all ## run the tests (ARGS="tests/spec -k softmax")

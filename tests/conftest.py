@@ -6,6 +6,7 @@ no statement bounds them.
 """
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ settings.register_profile("same", derandomize=True, database=None, deadline=None
 settings.register_profile("explore", derandomize=False, database=None, deadline=None)
 settings.load_profile("same")
 
+os.environ["ATTNSPEC_CACHE"] = ""  # tests keep no failing examples between runs, but those that are about that
 
 install_import_hook("impl", "beartype.beartype")  # before anything imports impl
 config.update("jaxtyping_disable", True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from verify.cache import keep_working_folder_clean
+
 if TYPE_CHECKING:
     from verify import adapt, strategies
     from verify.checking import check
@@ -28,6 +30,8 @@ __all__ = [
     "script",
     "strategies",
 ]
+
+keep_working_folder_clean()
 
 _HOMES = {
     "check": "checking",

@@ -14,11 +14,19 @@ class Absent(Exception):  # noqa: N818 said in reports as it stands
 
 
 class Fault(Exception):  # noqa: N818 said in reports as it stands
-    """The callable is at fault; the message is one line; ``raised``: the error that it raised, if that is the fault."""
+    """The callable is at fault; the message is one line.
 
-    def __init__(self, message: str, raised: str = "") -> None:
+    ``raised``: the error that it raised, if that is the fault; ``overdue``: that it did not return, if it is that.
+    """
+
+    def __init__(self, message: str, raised: str = "", overdue: str = "") -> None:
         super().__init__(message)
-        self.raised = raised
+        self.raised, self.overdue = raised, overdue
+
+    @property
+    def refusal(self) -> str:
+        """What the callable did in the place of returning something; empty where it returned."""
+        return f"raised {self.raised}" if self.raised else self.overdue
 
 
 class Unsupported(Exception):  # noqa: N818 said in reports as it stands

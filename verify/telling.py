@@ -85,8 +85,8 @@ def falsified_lines(check: Any, verbose: bool = False) -> Iterator[str]:
     if check.message and (verbose or example is None or example.got is None):
         yield f"  {check.message}"
     if example is not None:
-        kind = f"in {example.dtype}" + (f", {example.regime}" if example.regime else "")
-        yield f"  {kind}"
+        if example.regime or example.dtype not in check.name:
+            yield f"  in {example.dtype}" + (f", {example.regime}" if example.regime else "")
         yield from (f"    {line}" for line in counterexample_lines(example, ALL if verbose else ENTRIES))
 
 

@@ -95,11 +95,11 @@ def profiles() -> str:
         (
             f"<code>{name}</code>",
             str(options["max_examples"]),
-            f"{options['time_limit']} s" if "time_limit" in options else "–",
+            "yes" if options.get("grades", True) else "–",
         )
         for name, options in PROFILES.items()
     ]
-    return table(("Profile", "Examples for each check", "Time limit for each target"), rows)
+    return table(("Profile", "Examples for each check", "Accuracy is graded"), rows)
 
 
 def formats() -> str:

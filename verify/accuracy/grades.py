@@ -286,7 +286,7 @@ class Grading:
             if way == PLAIN:
                 raise
         except Fault as fault:
-            said = refusal(str(fault), f"{judge.formula.id}: {caller.name}")
+            said = refusal(fault)
             strict = self.setting.edges.get(SHAPES) == STRICT[SHAPES]
             if self.report is None and way != PLAIN:
                 return None

@@ -37,11 +37,13 @@ def offer_replay(given: argparse.Namespace, report: Report) -> list[str]:
         lines.append(
             f"wrote {given.counterexample}: attnspec replay {given.counterexample} makes the failure again"
         )
-    from verify.search.whereabouts import unsteady
+    from verify.report import Reason
 
     text = _script(given, report)
     shows = (
-        "makes the call that failed, which may be right this time" if unsteady(report.hint) else REPRODUCES
+        "makes the call that failed, which may be right this time"
+        if report.reason is Reason.UNSTEADY
+        else REPRODUCES
     )
     if given.script and text:
         write(given.script, text)

@@ -29,6 +29,7 @@ from verify.explain.lines import (
     without_weights,
 )
 from verify.inputs.examples import Example
+from verify.inputs.leads import added_numbers
 from verify.properties.judge import Judge, Reals
 from verify.properties.slopes import REAL
 from verify.report import options_said
@@ -231,8 +232,8 @@ def _numbers(evidence: Evidence) -> Changes:
     """A number that is not read, but fixed."""
     for item in evidence.formula.tensors:
         if item.role == "number" and item.domain not in WHOLE:
-            for value in usual(item):
-                gone = value == 0 and item.name == "eps"
+            for value in usual(evidence.judge.flat, item):
+                gone = value == 0 and item.name in added_numbers(evidence.judge.flat)
                 read = "added, or is fixed at almost 0" if gone else f"read: it is fixed at {value:g}"
                 yield f"{item.name} is not {read}", _by(item.name, lambda _, value=value: value)  # type: ignore[misc]
 

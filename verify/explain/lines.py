@@ -27,6 +27,7 @@ from spec.language.lines import Definition
 from spec.language.trees import refs, substitute
 from verify.explain.evidence import Alike, Evidence
 from verify.inputs.examples import Example
+from verify.inputs.leads import added_numbers
 from verify.inputs.regimes import EPSILONS
 from verify.properties.judge import Reals
 from verify.slips.activations import SIMILAR, exchanged
@@ -111,9 +112,9 @@ class Runs:
         return alike
 
 
-def usual(item: Tensor) -> tuple[float, ...]:
+def usual(flat: Flat, item: Tensor) -> tuple[float, ...]:
     """Values at which a number is fixed in the field."""
-    return USUAL if item.name == "eps" else ROUND
+    return USUAL if item.name in added_numbers(flat) else ROUND
 
 
 def _outputs(flat: Flat, example: Example) -> list[Reals]:
@@ -235,7 +236,7 @@ def _numbers(runs: Runs) -> Iterator[Alteration]:
         for line in reading if len(reading) > 1 else ():
             own = [part.tensor.name for part in refs(line.right) if part.tensor.role == "parameter"]
             beside = f", the line with {' and '.join(dict.fromkeys(own))}" if own else ""
-            for value in usual(item):
+            for value in usual(flat, item):
                 said = f"{item.name} is not read in {named(flat, line)}{beside}: it is fixed at {value:g}"
                 fixed = lift(Fraction(value))
                 yield said, _lazily(runs, line, partial(substitute, line.right, {Ref(item): fixed}))

@@ -21,7 +21,7 @@ from spec.language.expr import Func, Ref
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk
 from verify.inputs import mask_kinds, regimes
-from verify.inputs.leads import ALL, REAL, YOUNG, Lead, far_out, leads
+from verify.inputs.leads import ALL, REAL, YOUNG, Lead, added_numbers, far_out, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ONE, ROUND, SIZE_KINDS, Sizing, sizing
 
@@ -330,7 +330,7 @@ class Space:
         if item.domain == "real":
             return float(random.standard_normal())
         offered = regimes.SHARES if item.domain == "share" else regimes.POSITIVE_NUMBERS
-        if item.name == "eps":
+        if item.name in added_numbers(self.formula.flat(None)):
             offered = regimes.EPSILONS
         place = recipe.number if item == self.numbers[0] else int(random.integers(len(offered)))
         value = float(offered[place % len(offered)])

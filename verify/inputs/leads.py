@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+from spec.language.arrays import Tensor
 from spec.language.binders import Bound
 from spec.language.expr import Case, Choice, Minus, Negative, Over, Plus, Ref, Times
+from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from verify.inputs import regimes
 from verify.inputs.regimes import Regime
@@ -99,6 +102,21 @@ def roles(formula: Formula) -> tuple[list[str], list[str]]:
     return [n for n, r in seen.items() if r == {"bias"}], [n for n, r in seen.items() if r == {"gain"}]
 
 
+@lru_cache(maxsize=64)
+def added_numbers(flat: Flat) -> frozenset[str]:
+    """The positive numbers that are only added to something, as what keeps a divisor away from 0 is: usually they are small."""
+    seen: dict[str, set[str]] = {
+        t.name: set()
+        for t in flat.inputs
+        if isinstance(t, Tensor) and t.role == "number" and t.domain == "positive"
+    }
+    for line in flat.lines:
+        for name, role in _occurrences(line.right, "other"):
+            if name in seen:
+                seen[name].add(role)
+    return frozenset(name for name, roles in seen.items() if roles == {"bias"})
+
+
 def _occurrences(node: Any, role: str, summed: bool = False) -> Iterable[tuple[str, str]]:
     """Every reference below a node, and what it is there; ``role``: what it would be here, ``summed``: inside a sum."""
     if isinstance(node, Ref):
@@ -114,4 +132,4 @@ def _occurrences(node: Any, role: str, summed: bool = False) -> Iterable[tuple[s
         yield from _occurrences(child, below, inside)
 
 
-__all__ = ["ALL", "ALL_DATA", "Lead", "YOUNG", "far_out", "leads", "roles"]
+__all__ = ["ALL", "ALL_DATA", "Lead", "YOUNG", "added_numbers", "far_out", "leads", "roles"]

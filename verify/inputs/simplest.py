@@ -5,19 +5,21 @@ Hypothesis shrinks towards the first of each choice: sizes to 1, entries to 0, m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from spec.language.arrays import NO_LABEL, WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, rounded
+from verify.inputs.leads import added_numbers
 from verify.inputs.regimes import EPSILONS, POSITIVE_NUMBERS, SHARES
 from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
 
@@ -28,8 +30,12 @@ ENTRIES = (0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 10.0)
 """Entries of plain examples, the plainest first."""
 SIZES = 3
 """The largest size of plain examples."""
-DRAWN_ALONE = 100
-"""Arrays of up to so many entries have each of them drawn; of larger ones most are alike."""
+SEVERAL = 64
+"""So many different ids are drawn, the least ones."""
+LEAST_BYTES = 32
+"""Bytes that are drawn for an array at least: as many at most sizes, so that entries stay what they are while sizes shrink."""
+FEW = 400
+"""Of a failing example of up to so many entries, others near it are drawn."""
 DOMAINS: dict[str, Callable[[float], bool]] = {
     "real": lambda x: True,
     "positive": lambda x: x > 0,
@@ -135,17 +141,17 @@ def _values(
     if item.role == "mask":
         return _masks(plain, shape)
     if item.domain == "boolean":
-        return _arrays(np.bool_, shape, st.booleans())
+        return _arrays(np.bool_, shape, (False, True))
     if item.domain == "permutation":
         return st.permutations(range(shape[0])).map(lambda order: np.array(order, np.int64))
     if item.domain in WHOLE:
-        below = whole(item.below, sizes) if item.below != 0 else 1
-        ids: st.SearchStrategy[int] = st.integers(0, max(below - 1, 0))
+        below = max(whole(item.below, sizes) if item.below != 0 else 1, 1)
         if item.role == "number":
-            return ids
-        return _arrays(np.int64, shape, ids | st.just(NO_LABEL) if item.domain == "label" else ids)
+            return st.integers(0, below - 1)
+        ids = range(min(below, SEVERAL))
+        return _arrays(np.int64, shape, (*ids, NO_LABEL) if item.domain == "label" else ids)
     if item.role == "number":
-        return _numbers(item, sizes)
+        return _numbers(plain, item, sizes)
     return _reals(plain, item.domain, shape)
 
 
@@ -153,7 +159,7 @@ def _masks(plain: Plain, shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
     kind = plain.supported.masks
     if plain.masks == "none":
         return st.none()
-    hidden = _arrays(np.bool_, shape, st.booleans())
+    hidden = _arrays(np.bool_, shape, (False, True))
 
     def made(hides: Any) -> Any:
         mask = ~hides
@@ -165,25 +171,43 @@ def _masks(plain: Plain, shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
     return st.none() | drawn if mask_kinds.fits(kind, None) else drawn
 
 
-def _numbers(item: Tensor, sizes: Mapping[Size, int]) -> st.SearchStrategy[float]:
+def _numbers(plain: Plain, item: Tensor, sizes: Mapping[Size, int]) -> st.SearchStrategy[float]:
     """A Python number: of those that are offered of its kind."""
     if item.domain == "real":
         return st.sampled_from(ENTRIES)
-    offered = SHARES if item.domain == "share" else EPSILONS if item.name == "eps" else POSITIVE_NUMBERS
+    offered = (
+        SHARES
+        if item.domain == "share"
+        else EPSILONS
+        if item.name in added_numbers(plain.formula.flat(None))
+        else POSITIVE_NUMBERS
+    )
     largest = float(whole(item.below, sizes)) if item.below != 0 else None
     return st.sampled_from([x if largest is None or x <= largest else largest / x for x in offered])
 
 
 def _reals(plain: Plain, domain: str, shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
     offered = [x for x in plain.entries if DOMAINS.get(domain, DOMAINS["real"])(x)]
-    drawn = _arrays(np.float64, shape, st.sampled_from(offered or [1.0]))
+    drawn = _arrays(np.float64, shape, offered or [1.0])
     return drawn.map(lambda values: rounded(values, plain.dtype))
 
 
-def _arrays(dtype: Any, shape: tuple[int, ...], elements: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Arrays of these elements; of one without axes the number itself, as an array."""
-    few = int(np.prod(shape)) <= DRAWN_ALONE
-    return arrays(dtype, shape, elements=elements, fill=st.nothing() if few else elements)
+def _arrays(dtype: Any, shape: tuple[int, ...], offered: Sequence[Any]) -> st.SearchStrategy[Any]:
+    """Arrays of entries that are offered: one string of bytes for all, which is drawn, and shrinks, much faster than each."""
+    values, count = np.array(offered, dtype), math.prod(shape)
+
+    def made(drawn: bytes) -> Any:
+        return values[np.frombuffer(drawn, np.uint8)[:count] % len(values)].reshape(shape)
+
+    room = LEAST_BYTES
+    while room < count:
+        room *= 4
+    return _bytes(room).map(made)
+
+
+@lru_cache(maxsize=64)
+def _bytes(count: int) -> st.SearchStrategy[bytes]:
+    return st.binary(min_size=count, max_size=count)
 
 
 # A failing example made simpler -------------------------------------------------------------------------------------------
@@ -310,7 +334,7 @@ def simpler(
         yield plain_examples(replace(plain, masks=way))
     if case is not None:
         entries = sum(np.size(value) for value in case.inputs.values())
-        if entries <= DRAWN_ALONE * 4:
+        if entries <= FEW:
             yield plain_examples(plain.near(case))
         yield simpler_examples(case, plain, kept)
 

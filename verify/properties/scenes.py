@@ -196,7 +196,7 @@ class SizedScene(SceneProperty):
     def declines(self, case: Example, outcome: Outcome) -> bool:
         """Whether it raises an error, or does not return; reported once for each place."""
         setting = self.setting
-        said = refusal(outcome.message, f"{setting.judge.formula.id}: {setting.caller.name}")
+        said = refusal(outcome.fault)
         if not said or setting.edges.get(SHAPES) == STRICT[SHAPES]:
             return False
         where = case.regime.removeprefix("large sizes: ")
@@ -226,7 +226,7 @@ class SharedScene(SceneProperty):
         """Whether it raises an error."""
         judge, caller = self.setting.judge, self.setting.caller
         names = shared(judge, case)
-        if not refusal(outcome.message, f"{judge.formula.id}: {caller.name}"):
+        if not refusal(outcome.fault):
             self.wrong[names] = None
             return False
         if len(names) == 1:

@@ -5,46 +5,18 @@ Nothing is printed, and nothing is written to the folder one works in.
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-CACHE = "ATTNSPEC_CACHE"
-"""The variable of the environment that names the folder of failing examples; where it is empty none are kept."""
+import hypothesis
+from hypothesis import HealthCheck, Phase, Verbosity
+from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
+from hypothesis.errors import HypothesisException
+from hypothesis.strategies import SearchStrategy
 
-
-def cache_folder() -> Path | None:
-    """The user's cache folder, or the one that the environment names; None where nothing is to be kept."""
-    named = os.environ.get(CACHE)
-    if named == "":
-        return None
-    if named is not None:
-        return Path(named).expanduser().absolute()
-    from platformdirs import user_cache_dir
-
-    try:
-        return Path(user_cache_dir("attnspec", appauthor=False))
-    except (RuntimeError, OSError):  # a user without a home
-        return None
-
-
-if "hypothesis" not in sys.modules and "HYPOTHESIS_STORAGE_DIRECTORY" not in os.environ:
-    # Nobody else in this process has begun to use it, so that its notes may go where ours do.
-    from hypothesis.configuration import set_hypothesis_home_dir
-
-    _notes = cache_folder() or Path(tempfile.gettempdir()) / "attnspec"
-    set_hypothesis_home_dir(_notes / "hypothesis")
-
-import hypothesis  # noqa: E402 it has to be told before where its notes go
-from hypothesis import HealthCheck, Phase, Verbosity  # noqa: E402
-from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase  # noqa: E402
-from hypothesis.errors import HypothesisException  # noqa: E402
-from hypothesis.strategies import SearchStrategy  # noqa: E402
+from verify.cache import cache_folder
 
 PARTS = (b".secondary", b".pareto")
 """What Hypothesis appends to the name of a test for examples other than the smallest."""
@@ -126,4 +98,4 @@ def find(
         chosen(hypothesis.seed(seed)(hypothesis.given(strategy)(looked_at)))()
 
 
-__all__ = ["CACHE", "cache_folder", "database", "find", "is_kept"]
+__all__ = ["database", "find", "is_kept"]

@@ -150,7 +150,8 @@ class Search(Generic[Case]):
             if self.budget.small:
                 self.shrink()
             outcome = found.outcome
-            result.verdict, result.message, result.raised = FALSIFIED, outcome.message, outcome.raised
+            result.verdict, result.message = FALSIFIED, outcome.message
+            result.raised = outcome.fault.raised if outcome.fault is not None else ""
             result.worst_ratio = max(found.worst or 0.0, outcome.ratio)
             result.counterexample = prop.counterexample(found.case, outcome)
         elif found.unsupported:

@@ -14,8 +14,8 @@ class Outcome:
     """How a callable fared on one example; ``ratio`` is error/bound, infinite where the call itself failed.
 
     ``idle``: the example gave nothing to compare. ``returned``: the type of what came back. ``asked``: what was compared, and
-    ``answered``: of which of it the bound was small against a value; ``claim``: which of a theorem; ``raised``: the error of a
-    call.
+    ``answered``: of which of it the bound was small against a value; ``claim``: which of a theorem;
+    ``fault``: what is wrong with a call that gave nothing to compare.
     """
 
     ratio: float = 0.0
@@ -32,12 +32,12 @@ class Outcome:
     asked: frozenset[str] = frozenset()
     answered: frozenset[str] = frozenset()
     claim: int | None = None
-    raised: str = ""
+    fault: Fault | None = None
 
     @classmethod
     def of_fault(cls, fault: Fault, violates: str = "") -> Outcome:
         """The outcome of a call that failed itself, or returned what cannot be compared."""
-        return cls(ratio=math.inf, message=str(fault), violates=violates, raised=fault.raised)
+        return cls(ratio=math.inf, message=str(fault), violates=violates, fault=fault)
 
     @property
     def fails(self) -> bool:

@@ -193,7 +193,7 @@ def weighted(spot: Spot) -> Written:
         yield f"{added} is added outside the root in {{line}}", Plus(Func(Str("sqrt"), kept), added)
     if isinstance(part, Func) and part.name in ("sqrt", "log"):
         for item in spot.flat.inputs:
-            if isinstance(item, Tensor) and item.role == "number" and item.name == "eps":
+            if isinstance(item, Tensor) and item.role == "number" and item.domain == "positive":
                 yield (
                     f"{item.name} is added inside the {part.name} in {{line}}",
                     Func(part.args[0], Plus(part.args[1], Ref(item))),

@@ -114,7 +114,7 @@ class Caller(Passing):
         try:
             result = self.containment.run(f"{begin}, called with {shapes},", work, self.default_device)
         except Overdue as late:
-            raise Fault(f"{begin} {late} for {shapes}") from None
+            raise Fault(f"{begin} {late} for {shapes}", overdue=str(late)) from None
         except Raised as raised:
             error = raised.error
             if isinstance(error, Unusable):  # an adapter that does not fit the formula

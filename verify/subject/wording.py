@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from spec.language.formula import Formula
+from verify.faults import Fault
 
 
 @functools.lru_cache(maxsize=256)
@@ -39,13 +40,9 @@ LONG = 120
 """Characters of an error that are told in passing."""
 
 
-def refusal(message: str, begin: str) -> str:
-    """What a callable raised, or that it did not return, in short; empty where the line says something else of it, whose name
-    and formula it begins with.
-    """
-    if not message.startswith((f"{begin} raised ", f"{begin} did not return ")):
-        return ""
-    said = message.removeprefix(f"{begin} ").rsplit(" for ", 1)[0]
+def refusal(fault: Fault | None) -> str:
+    """What a callable raised, or that it did not return, in short; empty where it returned something."""
+    said = "" if fault is None else fault.refusal
     return said if len(said) <= LONG else said[:LONG] + " …"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import strategies as st
 
+from verify.cache import CACHE
 from verify.faults import NoGradient, Unsupported
 from verify.report import Counterexample, Inconclusive
 from verify.search import drawing
@@ -60,7 +61,7 @@ def run(prop, seconds=None, **options):
 @pytest.fixture(autouse=True)
 def _kept(monkeypatch, tmp_path):
     """Failing examples are kept in a folder of the test's own."""
-    monkeypatch.setenv(drawing.CACHE, str(tmp_path))
+    monkeypatch.setenv(CACHE, str(tmp_path))
     drawing.database.cache_clear()
     yield
     drawing.database.cache_clear()
@@ -105,7 +106,7 @@ def test_a_failure_is_tried_first_the_next_time():
 
 def test_nothing_is_kept_where_the_cache_is_switched_off(monkeypatch, tmp_path):
     """An empty variable says so."""
-    monkeypatch.setenv(drawing.CACHE, "")
+    monkeypatch.setenv(CACHE, "")
     drawing.database.cache_clear()
     run(Below(100, planned=(5000,), known="mine"))
     assert not list(tmp_path.iterdir())
