@@ -160,19 +160,8 @@ def rest_lines(report: Any, verbose: bool = False) -> Iterator[str]:
     for check in report.checks:
         if check.verdict == "imprecise":
             yield f"imprecise: {check.message}"
-    unsaid: dict[str, list[str]] = {}
-    for check in report.checks:
-        if check.verdict == "inconclusive" and (verbose or not check.reported):
-            unsaid.setdefault(check.message, []).append(check.name)
-    for message, names in unsaid.items():
-        yield f"inconclusive: {', '.join(names)}: {message if verbose else _cut(message)}"
-    fine = [check for check in report.checks if check.verdict == "conforms"]
-    if fine and verbose:
-        for check in fine:
-            ratio = "" if check.worst_ratio is None else f", error/bound {check.worst_ratio:.3g}"
-            yield f"conforms: {check.name}: {check.examples} examples{ratio}"
-    elif fine:
-        yield f"conforms: {len(fine)} {'check' if len(fine) == 1 else 'checks'}"
+    yield from _inconclusive_lines(report, verbose)
+    yield from _conforming_lines(report, verbose)
     for each in report.properties:
         if verbose or each.notable:
             yield f"property: {each}"
@@ -183,6 +172,27 @@ def rest_lines(report: Any, verbose: bool = False) -> Iterator[str]:
     elif report.not_run:
         count = len(report.not_run)
         yield f"not run: {count} theorem{'s' if count > 1 else ''} (--verbose says why)"
+
+
+def _inconclusive_lines(report: Any, verbose: bool) -> Iterator[str]:
+    """The checks that concluded nothing, those with one reason in a line."""
+    found: dict[str, list[str]] = {}
+    for check in report.checks:
+        if check.verdict == "inconclusive" and (verbose or not check.reported):
+            found.setdefault(check.message, []).append(check.name)
+    for message, names in found.items():
+        yield f"inconclusive: {', '.join(names)}: {message if verbose else _cut(message)}"
+
+
+def _conforming_lines(report: Any, verbose: bool) -> Iterator[str]:
+    """The number of checks that conform, or each with its examples and its largest error."""
+    found = [check for check in report.checks if check.verdict == "conforms"]
+    if verbose:
+        for check in found:
+            ratio = "" if check.worst_ratio is None else f", error/bound {check.worst_ratio:.3g}"
+            yield f"conforms: {check.name}: {check.examples} examples{ratio}"
+    elif found:
+        yield f"conforms: {len(found)} {'check' if len(found) == 1 else 'checks'}"
 
 
 def _cut(text: str) -> str:

@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 
 from impl import _refuse
 from impl.decoding.search import Decoded, word_by_word
-from impl.decoding.steps import State, StepModel, checked
+from impl.decoding.steps import State, StepModel, check_model, check_prompts
 
 __all__ = ["sample", "sampled"]
 
@@ -74,7 +74,8 @@ def sampled(
     ``log_probability`` is the model's own, before temperature, top-k and nucleus. Errors are those of ``greedy`` and ``sample``.
     """
     name = "decoding.sample"
-    lengths = checked(name, model, prompts, lengths, end, max_length=max_length, top_k=top_k)
+    check_model(name, model, end, max_length=max_length, top_k=top_k)
+    lengths = check_prompts(name, prompts, lengths)
 
     def draw(logits: Tensor) -> Tensor:
         k = logits.shape[-1] if top_k is None else top_k

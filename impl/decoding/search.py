@@ -14,7 +14,7 @@ from jaxtyping import Float, Int64, Integer
 from torch import Tensor
 
 from impl.decoding.penalties import Penalty, check_penalty, penalised
-from impl.decoding.steps import State, StepModel, checked, lengths_to_end, started
+from impl.decoding.steps import State, StepModel, check_logits, check_model, check_prompts, lengths_to_end
 
 __all__ = ["Beams", "Decoded", "beam", "greedy"]
 
@@ -60,7 +60,8 @@ def greedy(
     ``max_length`` tokens. ValueError for sizes that do not fit.
     """
     name = "decoding.greedy"
-    lengths = checked(name, model, prompts, lengths, end, max_length=max_length)
+    check_model(name, model, end, max_length=max_length)
+    lengths = check_prompts(name, prompts, lengths)
     return word_by_word(name, model, prompts, lengths, lambda logits: logits.max(-1).indices, max_length, end)
 
 
@@ -78,7 +79,7 @@ def word_by_word(
     ``choose`` makes of logits the next token of each row.
     """
     logits, state = model.start(prompts, lengths)
-    started(name, logits, len(prompts), end)
+    check_logits(name, logits, len(prompts), end)
     found, losses, done = [], [], None
     for turn in range(max_length):
         token = choose(logits)
@@ -120,9 +121,10 @@ def beam(
     """
     name = "decoding.beam"
     check_penalty(name, alpha, penalty)
-    lengths = checked(name, model, prompts, lengths, end, max_length=max_length, width=width, top=top)
+    check_model(name, model, end, max_length=max_length, width=width, top=top)
+    lengths = check_prompts(name, prompts, lengths)
     logits, state = model.start(prompts, lengths)
-    started(name, logits, len(prompts), end)
+    check_logits(name, logits, len(prompts), end)
     b, device = len(prompts), logits.device
     # Of one beam no more than ``width`` are kept, its best, however many it proposes.
     t = min(width, logits.shape[-1], *(() if top is None else (top,)))

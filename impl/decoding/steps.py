@@ -94,18 +94,10 @@ class Recomputed:
         return logits.gather(1, at.long()).squeeze(1)
 
 
-def checked(
-    name: str,
-    model: object,
-    prompts: Integer[Tensor, "b n"],
-    lengths: Integer[Tensor, " b"] | None,
-    end: int | None,
-    **sizes: int | None,
-) -> Int64[Tensor, " b"]:
-    """How many tokens of each prompt count: all, where nothing is said.
+def check_model(name: str, model: object, end: int | None, **sizes: int | None) -> None:
+    """Refuse what is no step model, and an ``end`` or sizes that no search can have.
 
-    ValueError for prompts that are not (b n) with n >= 1, lengths outside 1..n, or sizes below 1; TypeError for what is no tensor
-    of integers, no integer, or no model.
+    ``top`` and ``top_k`` may be None, as ``end``. TypeError for no model or no integer, ValueError for sizes below 1.
     """
     if not isinstance(model, StepModel):
         raise TypeError(
@@ -119,12 +111,21 @@ def checked(
         raise ValueError(f"{name}: expected sizes >= 1; got {sizes}")
     if end is not None and end < 0:
         raise ValueError(f"{name}: expected the id of a token as end; got {end}")
+
+
+def check_prompts(
+    name: str, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"] | None
+) -> Int64[Tensor, " b"]:
+    """Refuse prompts or lengths that do not fit; return how many tokens of each prompt count (all, without ``lengths``).
+
+    ValueError for prompts that are not (b n) with n >= 1, or lengths outside 1..n; TypeError for what is no tensor of integers.
+    """
     for which, given in {"prompts": prompts, "lengths": lengths}.items():
-        if given is not None and not isinstance(given, Tensor):
+        if given is None and which == "lengths":
+            continue
+        if not isinstance(given, Tensor):
             raise TypeError(f"{name}: expected a tensor of integers as {which}; got {type(given).__name__}")
-        if given is not None and (
-            given.is_floating_point() or given.is_complex() or given.dtype == torch.bool
-        ):
+        if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
             raise _refuse.dtypes(name, f"integer {which}", **{which: given})
     if prompts.dim() != 2 or not prompts.shape[1]:
         raise _refuse.shapes(name, "prompts (b n), n >= 1", prompts=prompts)
@@ -137,8 +138,8 @@ def checked(
     return lengths.long()
 
 
-def started(name: str, logits: Float[Tensor, "b V"], b: int, end: int | None) -> None:
-    """Refuse what a model began with: not a row of logits for each prompt, or a vocabulary without ``end``."""
+def check_logits(name: str, logits: Float[Tensor, "b V"], b: int, end: int | None) -> None:
+    """Refuse a model's first logits: not a row for each prompt, not floating, or of a vocabulary without ``end``."""
     if logits.dim() != 2 or len(logits) != b:
         raise _refuse.shapes(name, f"logits (b V) of a model for b = {b} prompts", logits=logits)
     if not logits.is_floating_point():

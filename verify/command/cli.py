@@ -84,53 +84,57 @@ def _streams() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
+def _tell_error(error: Exception) -> int:
+    """Print in one line why the command could not go on; returns its exit status."""
+    letters = sys.modules.get(
+        "spec.language.wellformed.letters"
+    )  # no statement was read where it isn't imported
+    status = UNUSABLE
+    if isinstance(error, Unusable) or (letters is not None and isinstance(error, letters.IllFormed)):
+        line = str(error)
+    elif isinstance(error, ModuleNotFoundError):
+        line = f"{error}: install attnspec's requirements (pip install .)"
+    elif isinstance(error, OSError) and error.errno in FULL:
+        _drop_output()
+        line = f"the output cannot be written: {error.strerror}"
+    else:
+        line = f"a fault of attnspec itself: {complaint(error)} (ATTNSPEC_TRACEBACK=1 shows where)"
+        status = NOTHING
+    print(f"attnspec: {line}", file=sys.stderr)  # noqa: T201
+    return status
+
+
+def _drop_output() -> None:
+    """Let the rest of the output go nowhere: it can't be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status. Without ``argv`` it is that of this process, and is isolated from it."""
     _streams()
+    traceback = bool(os.environ.get("ATTNSPEC_TRACEBACK"))
     try:
         for package in (spec, impl, verify):
             _ours(package)
         given = parser().parse_args(argv)
         apart(given)
-        if argv is None and _calls_theirs(given) and not os.environ.get("ATTNSPEC_TRACEBACK"):
+        if argv is None and _calls_theirs(given) and not traceback:
             return _isolated(given, sys.argv[1:])
         return _carry_out(given)
-    except Unusable as error:
-        print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
-        return UNUSABLE
     except KeyboardInterrupt:
         if argv is None:  # the process ends: another one, to a whole group, would only interrupt that
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("attnspec: interrupted", file=sys.stderr)  # noqa: T201
         return 130
     except BrokenPipeError:  # the reader (`| head`) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return UNREAD
     except SystemExit as stop:  # --help
         return stop.code if isinstance(stop.code, int) else CONFORMS
-    except ModuleNotFoundError as error:
-        if os.environ.get("ATTNSPEC_TRACEBACK"):
-            raise
-        print(f"attnspec: {error}: install attnspec's requirements (pip install .)", file=sys.stderr)  # noqa: T201
-        return UNUSABLE
     except Exception as error:
-        if os.environ.get("ATTNSPEC_TRACEBACK"):
+        if traceback and not isinstance(error, Unusable):
             raise
-        letters = sys.modules.get("spec.language.wellformed.letters")
-        if letters is not None and isinstance(
-            error, letters.IllFormed
-        ):  # a mistake in a statement, told in a line
-            print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
-            return UNUSABLE
-        if isinstance(error, OSError) and error.errno in FULL:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            print(f"attnspec: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
-            return UNUSABLE
-        print(  # noqa: T201
-            f"attnspec: a fault of attnspec itself: {complaint(error)} (ATTNSPEC_TRACEBACK=1 shows where)",
-            file=sys.stderr,
-        )
-        return NOTHING
+        return _tell_error(error)
 
 
 if __name__ == "__main__":

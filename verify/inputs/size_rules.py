@@ -11,7 +11,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -166,7 +166,7 @@ class Supported:
         for name, rule in given.items():
             if name not in known:
                 raise Unusable(f"{formula.id} has no size {name!r}; it has: {', '.join(known)}")
-            rules.append(_rule(formula, known, name, str(rule)))
+            rules.append(_read_rule(formula, known, name, str(rule)))
         made = cls(
             tuple(sorted(rules, key=lambda r: r.expression is not None)),
             _fixed(formula, known, fixed),
@@ -264,43 +264,64 @@ def _fixed(formula: Formula, sizes: Mapping[str, Size], given: Any) -> tuple[tup
 _LEAST = {"positive": 0.0, "nonnegative": 0.0, "share": 0.0}
 
 
-def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> SizeRule:
-    if re.fullmatch(r"\s*\d+(\s*\|\s*\d+)*\s*", text):
-        options = tuple(int(part) for part in text.split("|"))
-        if max(options) > LARGEST:
-            raise Unusable(
-                f"{formula.id}: {name} = {text} is too large for an example; expected at most {LARGEST:,}"
-            )
-        if min(options) >= 1:
-            return SizeRule(known[name], " or ".join(map(str, options)), options)
-    wrong = Unusable(
-        f"{formula.id}: {name} = {text} is no rule for a size; expected sizes, whole numbers, + - * //, numbers 2|4, "
-        "a range 2..64, a multiple h*any, or even, odd"
-    )
-    between = re.fullmatch(r"\s*(\d*)\s*\.\.\s*(\d*)\s*", text)
-    if between:
-        low, high = int(between[1] or 1), int(between[2]) if between[2] else None
-        if low < 1 or (high is not None and high < low):
-            raise wrong
-        return SizeRule(known[name], f"{low}..{high or ''}", bounds=(low, high))
+def _read_rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> SizeRule:
+    """Read a size's rule from its text: numbers, a range, or an expression of other sizes."""
+    size, others = known[name], known.keys() - {name}
+    rule = _read_options(size, text) or _read_range(size, text) or _read_expression(size, text, others)
+    if rule is None:
+        raise Unusable(
+            f"{formula.id}: {name} = {text} is no rule for a size; expected sizes, whole numbers, + - * //, numbers 2|4, "
+            "a range 2..64, a multiple h*any, or even, odd"
+        )
+    if max(rule.options, default=0) > LARGEST:
+        raise Unusable(
+            f"{formula.id}: {name} = {text} is too large for an example; expected at most {LARGEST:,}"
+        )
+    return rule
+
+
+def _read_options(size: Size, text: str) -> SizeRule | None:
+    """Read ``2`` or ``2|4``."""
+    if not re.fullmatch(r"\s*\d+(\s*\|\s*\d+)*\s*", text):
+        return None
+    options = tuple(int(part) for part in text.split("|"))
+    return SizeRule(size, " or ".join(map(str, options)), options) if min(options) >= 1 else None
+
+
+def _read_range(size: Size, text: str) -> SizeRule | None:
+    """Read ``2..64``, ``2..`` or ``..64``."""
+    found = re.fullmatch(r"\s*(\d*)\s*\.\.\s*(\d*)\s*", text)
+    if not found:
+        return None
+    low, high = int(found[1] or 1), int(found[2]) if found[2] else None
+    if low < 1 or (high is not None and high < low):
+        return None
+    return SizeRule(size, f"{low}..{high or ''}", bounds=(low, high))
+
+
+def _read_expression(size: Size, text: str, others: Set[str]) -> SizeRule | None:
+    """Read ``h*d_k``, ``2*any`` or ``even``: arithmetic of the other sizes."""
     word = text.strip()
     try:
         tree = ast.parse(WORDS.get(word, word), mode="eval").body
     except (SyntaxError, ValueError):
-        raise wrong from None
-    if isinstance(tree, ast.Constant):  # as a number it would have been an option
-        raise wrong
-    for node in ast.walk(tree):
-        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-            continue
-        if isinstance(node, ast.Name) and (node.id == ANY or (node.id in known and node.id != name)):
-            continue
-        if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= 0:
-            continue
-        if isinstance(node, ast.operator | ast.expr_context):
-            continue
-        raise wrong
-    return SizeRule(known[name], word if word in WORDS else ast.unparse(tree), (), tree)
+        return None
+    # A number alone would have been an option.
+    if isinstance(tree, ast.Constant) or not all(_is_arithmetic(node, others) for node in ast.walk(tree)):
+        return None
+    return SizeRule(size, word if word in WORDS else ast.unparse(tree), (), tree)
+
+
+def _is_arithmetic(node: ast.AST, sizes: Set[str]) -> bool:
+    """Whether a part of an expression may stand in a rule about these sizes."""
+    match node:
+        case ast.BinOp():
+            return type(node.op) in _OPERATIONS
+        case ast.Name():
+            return node.id == ANY or node.id in sizes
+        case ast.Constant():
+            return type(node.value) is int and node.value >= 0
+    return isinstance(node, ast.operator | ast.expr_context)
 
 
 def sizes_of_formula(formula: Formula) -> tuple[Size, ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from spec.language.convention import Convention, Pitfall
     from spec.language.formula import Formula
     from spec.language.procedure import Procedure
     from spec.language.proving.proof import Checked
@@ -27,9 +29,6 @@ ROLES = {
 
 def lines(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str]]:
     """(style, line) pairs; theorems that are ``done`` are not proved again."""
-    from spec.language.flatten import chosen
-    from spec.language.render import numbered, statement, unicode, written_for
-
     yield "bold", f"{formula.id}: {formula.title}"
     yield "", ""
     if formula.why:
@@ -39,71 +38,102 @@ def lines(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str
     outputs = formula.law.returns if formula.law is not None else formula.outputs
     yield "", f"  ({names}) → {', '.join(str(o) for o in outputs)}"
     yield "", ""
+    yield from _statement(formula)
+    rows = _aligned(symbols(formula, outputs))
+    wrapped = (
+        _wrapped("", f"{name} {shape} {meaning}", 2, hanging=len(name) + len(shape) + 2)
+        for name, shape, meaning in rows
+    )
+    yield from _section("Symbols", chain.from_iterable(wrapped))
+    yield from _section("Conventions", _conventions(formula.conventions))
+    yield from _section("What goes wrong", _pitfalls(formula.pitfalls))
+    yield from _section("What every result satisfies", _requirements(formula))
+    yield from _section("Theorems", _theorems(formula, done))
+    yield from _section("Worked examples", _worked(formula))
+    if formula.notes:
+        yield "", ""
+        yield from _wrapped("", formula.notes, 2)
+    yield from _section("Sources", (("", f"  {source}") for source in formula.sources))
+
+
+def _section(title: str, body: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The lines under their title; nothing where there are none."""
+    for place, line in enumerate(body):
+        if not place:
+            yield "", ""
+            yield "bold", title
+        yield line
+
+
+def _statement(formula: Formula) -> Iterator[tuple[str, str]]:
+    """The numbered equations, and those of the auxiliary formulas that they apply."""
+    from spec.language.render import statement, unicode
+
     shown = statement(formula)
-    width = max((len(line.equation) for line in shown), default=0)
+    width = min(max((len(line.equation) for line in shown), default=0), 90)
     for line in shown:
-        yield "cyan", f"  ({line.number})  {line.equation:<{min(width, 90)}}   {line.ranges}".rstrip()
+        yield "cyan", f"  ({line.number})  {line.equation:<{width}}   {line.ranges}".rstrip()
     for callee in formula.applied:
         if callee.auxiliary:
             yield "", ""
             results = ", ".join(t.name for t in callee.outputs)
             yield "", f"  where {unicode(callee(*callee.inputs)[()])} gives {results}, with"
             shown = statement(callee)
-            width = max(len(line.equation) for line in shown)
+            width = min(max(len(line.equation) for line in shown), 90)
             for line in shown:
-                yield "cyan", f"       {line.equation:<{min(width, 90)}}   {line.ranges}".rstrip()
-    yield "", ""
-    yield "bold", "Symbols"
-    for name, shape, meaning in _aligned(symbols(formula, outputs)):
-        yield from _wrapped("", f"{name} {shape} {meaning}", 2, hanging=len(name) + len(shape) + 2)
-    if formula.conventions:
-        yield "", ""
-        yield "bold", "Conventions"
-        for convention in formula.conventions:
-            for option, sentence in convention.options.items():
-                mark = "ours: " if option == convention.default else "      "
-                yield "", f"  {mark}{convention.name}={option}: {sentence}"
-    if formula.pitfalls:
-        yield "", ""
-        yield "bold", "What goes wrong"
-        for pitfall in formula.pitfalls:
-            kinds = ("convention", "theorem", "mutant")
-            by = next(f"{kind} {getattr(pitfall, kind)}" for kind in kinds if getattr(pitfall, kind))
-            yield from _wrapped("", f"{pitfall.text} [{by}]", 2)
-    if formula.law is not None:
-        yield "", ""
-        yield "bold", "What every result satisfies"
-        for axiom in formula.law.requirements:
-            yield from _wrapped(
-                "", f"{axiom.sentence}: {unicode(chosen(axiom.condition, formula.choose()))}", 2
-            )
-    if formula.theorems:
-        yield "", ""
-        yield "bold", "Theorems"
-        ours = formula.choose()
-        short_lines = (replace(x, right=chosen(x.right, ours)) for x in formula.abbreviations.values())
-        for short in numbered(short_lines):
-            yield from _wrapped("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
-        if under := written_for(formula):
-            yield from _wrapped("", under, 2)
-        for theorem in formula.theorems.values():
-            yield from _theorem(formula, checked(formula, theorem.name, done))
-    if formula.worked:
-        from spec.language.worked import difference
+                yield "cyan", f"       {line.equation:<{width}}   {line.ranges}".rstrip()
 
-        yield "", ""
-        yield "bold", "Worked examples"
-        for worked in formula.worked:
-            word = "differs" if difference(formula, worked) else "agrees"
-            yield from _wrapped("", f"{worked.title} [{word}]", 2)
-    if formula.notes:
-        yield "", ""
-        yield from _wrapped("", formula.notes, 2)
-    if formula.sources:
-        yield "", ""
-        yield "bold", "Sources"
-    for source in formula.sources:
-        yield "", f"  {source}"
+
+def _conventions(conventions: Iterable[Convention]) -> Iterator[tuple[str, str]]:
+    """Each option with its sentence, ours marked."""
+    for convention in conventions:
+        for option, sentence in convention.options.items():
+            mark = "ours: " if option == convention.default else "      "
+            yield from _wrapped("", f"{mark}{convention.name}={option}: {sentence}", 2, hanging=8)
+
+
+def _pitfalls(pitfalls: Iterable[Pitfall]) -> Iterator[tuple[str, str]]:
+    """Each with the convention, theorem or mutant that shows it."""
+    for pitfall in pitfalls:
+        kinds = ("convention", "theorem", "mutant")
+        by = next(f"{kind} {getattr(pitfall, kind)}" for kind in kinds if getattr(pitfall, kind))
+        yield from _wrapped("", f"{pitfall.text} [{by}]", 2)
+
+
+def _requirements(formula: Formula) -> Iterator[tuple[str, str]]:
+    """The conditions on every result of a law, in words and as formulas."""
+    from spec.language.flatten import chosen
+    from spec.language.render import unicode
+
+    for axiom in formula.law.requirements if formula.law is not None else ():
+        condition = unicode(chosen(axiom.condition, formula.choose()))
+        yield from _wrapped("", f"{axiom.sentence}: {condition}", 2)
+
+
+def _theorems(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str]]:
+    """The abbreviations that theorems use, and the theorems as the checker of proofs judges them."""
+    from spec.language.flatten import chosen
+    from spec.language.render import numbered, written_for
+
+    if not formula.theorems:
+        return
+    ours = formula.choose()
+    short_lines = (replace(x, right=chosen(x.right, ours)) for x in formula.abbreviations.values())
+    for short in numbered(short_lines):
+        yield from _wrapped("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
+    if under := written_for(formula):
+        yield from _wrapped("", under, 2)
+    for theorem in formula.theorems.values():
+        yield from _theorem(formula, checked(formula, theorem.name, done))
+
+
+def _worked(formula: Formula) -> Iterator[tuple[str, str]]:
+    """Each worked example, and whether the statement agrees."""
+    from spec.language.worked import difference
+
+    for worked in formula.worked:
+        word = "differs" if difference(formula, worked) else "agrees"
+        yield from _wrapped("", f"{worked.title} [{word}]", 2)
 
 
 def checked(formula: Formula, theorem: str, done: dict[str, Checked]) -> Checked:
@@ -160,19 +190,8 @@ def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
     ]
     for name, _, meaning in _aligned(rows):
         yield from _wrapped("", f"{name} {meaning}", 2, hanging=len(name) + 1)
-    if procedure.conventions:
-        yield "", ""
-        yield "bold", "Conventions"
-        for convention in procedure.conventions:
-            for option, sentence in convention.options.items():
-                mark = "ours: " if option == convention.default else "      "
-                yield from _wrapped("", f"{mark}{convention.name}={option}: {sentence}", 2, hanging=8)
-    yield "", ""
-    yield "bold", "What goes wrong"
-    for pitfall in procedure.pitfalls:
-        kinds = ("convention", "theorem", "mutant")
-        by = next(f"{kind} {getattr(pitfall, kind)}" for kind in kinds if getattr(pitfall, kind))
-        yield from _wrapped("", f"{pitfall.text} [{by}]", 2)
+    yield from _section("Conventions", _conventions(procedure.conventions))
+    yield from _section("What goes wrong", _pitfalls(procedure.pitfalls))
     yield "", ""
     yield "bold", "What every result satisfies"
     for requirement in procedure.requirements:

@@ -243,33 +243,20 @@ def print_end(
     else:
         for row in formula_lines(reports, judgement):
             console.print(row, soft_wrap=True)
-    if judgement.expected:
-        console.print(f"\n[bold]Known deviations[/bold], all as listed in {listed}:")
-        told: dict[str, dict[str, None]] = {}
-        for _, _, deviation in judgement.expected:
-            link = f" ({deviation.report})" if deviation.report else ""
-            told.setdefault(deviation.reason + link, {})[f"{deviation.target} ({deviation.formula})"] = None
-        for reason, names in told.items():
-            console.print(Text(f"  {', '.join(names)}: {reason}", style="yellow"))
+    known = (
+        (f"{each.reason} ({each.report})" if each.report else each.reason, f"{each.target} ({each.formula})")
+        for _, _, each in judgement.expected
+    )
+    _print_grouped(console, f"Known deviations[/bold], all as listed in {listed}:", known, "yellow")
     for deviation in judgement.passed:
         said = f"{deviation.target}: {deviation.check} is listed as a deviation but conforms now"
         console.print(Text(f"{said}: remove it from {listed}", style="bold red"))
-    news: dict[int, list[CheckResult]] = {}
-    for report, check in judgement.new:
-        news.setdefault(id(report), []).append(check)
     for report in reports:
-        imprecise = [f"imprecise: {c.message}" for c in report.checks if c.verdict == "imprecise"]
-        for line in imprecise:
-            console.print(Text(line, style="magenta"), soft_wrap=True)
-        if id(report) in news:
-            console.print()
-            checks = news[id(report)]
-            lead = first(checks)
-            console.print(
-                Text(f"{report.target} against {report.formula_id}: {report.headline}", style="bold red")
-            )
-            for line in (*falsified_lines(lead, verbose), *also_lines(checks, lead, verbose)):
-                console.print(Text(f"  {line}"), soft_wrap=True)
+        for check in report.checks:
+            if check.verdict == "imprecise":
+                console.print(Text(f"imprecise: {check.message}", style="magenta"), soft_wrap=True)
+        if new := [check for of, check in judgement.new if of is report]:
+            _print_falsified(console, report, new, verbose)
     if verbose:
         print_details(console, reports)
     for line in errors:
@@ -278,29 +265,40 @@ def print_end(
         console.print(Text(line, style="yellow"))
 
 
+def _print_falsified(console: Console, report: Report, checks: Sequence[CheckResult], verbose: bool) -> None:
+    """A report's headline, and what these checks found."""
+    from rich.text import Text
+
+    lead = first(checks)
+    console.print()
+    console.print(Text(f"{report.target} against {report.formula_id}: {report.headline}", style="bold red"))
+    for line in (*falsified_lines(lead, verbose), *also_lines(checks, lead, verbose)):
+        console.print(Text(f"  {line}"), soft_wrap=True)
+
+
 def print_details(console: Console, reports: Sequence[Report]) -> None:
     """What is reported of targets and not judged: properties, notes, theorems that were not run."""
-    _gathered(
-        console,
-        "Properties[/bold], reported and not judged:",
-        ((str(each), report) for report in reports for each in report.properties if each.notable),
+    properties = ((str(each), r.target) for r in reports for each in r.properties if each.notable)
+    _print_grouped(console, "Properties[/bold], reported and not judged:", properties)
+    notes = ((note, r.target) for r in reports for note in r.notes)
+    _print_grouped(console, "Notes[/bold]", notes)
+    unrun = (
+        (f"theorem {name} was not run: {why}", r.target) for r in reports for name, why in r.not_run.items()
     )
-    _gathered(console, "Notes[/bold]", ((note, report) for report in reports for note in report.notes))
-    unrun = [(f"theorem {name} was not run: {why}", r) for r in reports for name, why in r.not_run.items()]
-    _gathered(console, "Not run[/bold]", unrun)
+    _print_grouped(console, "Not run[/bold]", unrun)
 
 
-def _gathered(console: Console, title: str, said: Iterable[tuple[str, Report]]) -> None:
-    """What is said of several targets, a line each."""
+def _print_grouped(console: Console, title: str, said: Iterable[tuple[str, str]], style: str = "dim") -> None:
+    """A line for each sentence, after the names of all of whom it is said; nothing, title included, where nothing is said."""
     from rich.text import Text
 
     found: dict[str, dict[str, None]] = {}
-    for line, report in said:
-        found.setdefault(line, {})[report.target] = None
+    for sentence, name in said:
+        found.setdefault(sentence, {})[name] = None
     if found:
         console.print(f"\n[bold]{title}")
-    for line, names in found.items():
-        console.print(Text(f"  {', '.join(names)}: {line}", style="dim"))
+    for sentence, names in found.items():
+        console.print(Text(f"  {', '.join(names)}: {sentence}", style=style))
 
 
 def print_report(console: Console, report: Report, verbose: bool = False) -> None:

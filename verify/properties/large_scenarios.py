@@ -58,47 +58,83 @@ def large_examples(
     """
     if space.supported.few:
         return
-    formula, sizing, masks = judge.formula, space.sizing, len(space.masks) > 1
+    for draw in (_each_size, _full_blocks, _usual_widths, _many_rows, _several_layers):
+        yield from draw(judge, space, seed, dtypes, graded)
 
-    def draw(
-        large: Large,
-        dtype: str,
-        turn: int,
-        masked: bool,
-        change: Change | None = None,
-        number: int = 0,
-        said: str = "",
-    ) -> Example:
-        seeded, mask = seed + turn, masks and masked
-        made = realistic(formula, large.sizes, dtype, seeded, mask, space.supported, number=number)
-        made = change(formula, large, made) if change else made
-        return replace(space.restrict(made), regime=f"large sizes: {large}{said}")
 
-    far, slopes = large_sizes(sizing), large_sizes(sizing, True) if graded else ()
+def _draw_large(
+    judge: Judge,
+    space: Space,
+    large: Large,
+    seed: int,
+    dtype: str,
+    masked: bool,
+    change: Change | None = None,
+    number: int = 0,
+    said: str = "",
+) -> Example:
+    """Draw an example of large sizes, with a mask if it is ``masked`` and there are any."""
+    mask = len(space.masks) > 1 and masked
+    made = realistic(judge.formula, large.sizes, dtype, seed, mask, space.supported, number=number)
+    made = change(judge.formula, large, made) if change else made
+    return replace(space.restrict(made), regime=f"large sizes: {large}{said}")
+
+
+def _each_size(
+    judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
+) -> Iterator[Example]:
+    """Draw each size large in its turn, twice where that is cheap; those whose gradients are cheap with cotangents, too."""
+    far, slopes = large_sizes(space.sizing), large_sizes(space.sizing, True) if graded else ()
     for place, large in enumerate(far):
         for turn in range(1 if large.cost > TWICE or large in slopes else 2):
-            dtype = dtypes[(place + turn) % len(dtypes)]
-            yield draw(large, dtype, place, turn == place % 2, _enlarge_last_block)
+            dtype, masked = dtypes[(place + turn) % len(dtypes)], turn == place % 2
+            yield _draw_large(judge, space, large, seed + place, dtype, masked, _enlarge_last_block)
     for place, large in enumerate(slopes):
-        dtype = graded[(place + 1) % len(graded)]
-        example = draw(large, dtype, place, place % 2 == 1, _enlarge_last_block)
+        dtype, masked = graded[(place + 1) % len(graded)], place % 2 == 1
+        example = _draw_large(judge, space, large, seed + place, dtype, masked, _enlarge_last_block)
         yield with_cotangents(judge, example, seed + place)
-    for place, large in enumerate(full_blocks(sizing)):
+
+
+def _full_blocks(
+    judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
+) -> Iterator[Example]:
+    """Draw sizes of whole blocks, and again with an outlier where they are those of rows."""
+    for place, large in enumerate(full_blocks(space.sizing)):
         dtype, masked = dtypes[place % len(dtypes)], place % 2 == 1
-        yield draw(large, dtype, place, masked)
-        if _long_rows(formula, large):
-            yield draw(large, dtype, place, masked, _add_outlier, said=", with an outlier")
-    for place, large in enumerate(usual_widths(sizing)):
-        dtype = dtypes[place % len(dtypes)]
-        example = draw(large, dtype, place, place % 2 == 1, number=UNUSUAL)
+        yield _draw_large(judge, space, large, seed + place, dtype, masked)
+        if _long_rows(judge.formula, large):
+            said = ", with an outlier"
+            yield _draw_large(judge, space, large, seed + place, dtype, masked, _add_outlier, said=said)
+
+
+def _usual_widths(
+    judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
+) -> Iterator[Example]:
+    """Draw the widths of real models with an unusual number such as ε, and again with cotangents where that is cheap."""
+    for place, large in enumerate(usual_widths(space.sizing)):
+        dtype, masked = dtypes[place % len(dtypes)], place % 2 == 1
+        example = _draw_large(judge, space, large, seed + place, dtype, masked, number=UNUSUAL)
         yield example
         if dtype in graded and large.cost <= END_SLOPES.cost and large.sizes[large.large[0]] in SLOPING:
             yield with_cotangents(judge, example, seed + place)
-    for place, large in enumerate(many_rows(sizing)):
+
+
+def _many_rows(
+    judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
+) -> Iterator[Example]:
+    """Draw many rows and columns in each type."""
+    for place, large in enumerate(many_rows(space.sizing)):
         for turn, dtype in enumerate(dtypes):
-            yield draw(large, dtype, turn, turn == place)
-    for large in several_layers(sizing):
-        for turn in range(1 + masks):  # in the first type, in which most can be said
+            yield _draw_large(judge, space, large, seed + turn, dtype, turn == place)
+
+
+def _several_layers(
+    judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
+) -> Iterator[Example]:
+    """Draw stacks of several layers, without and with a mask, in the first type, in which most can be said."""
+    masks = len(space.masks) > 1
+    for large in several_layers(space.sizing):
+        for turn in range(1 + masks):
             young = space.young(large.sizes, seed + turn, masks and turn == 1, dtypes[0])
             example = replace(young, regime=f"large sizes: {large}")
             yield example
