@@ -4,8 +4,8 @@ import torch
 from torch import nn
 
 from tests.mutants import right, wrong
+from tests.mutants.recurrent import call_with, hollow
 from tests.mutants.recurrent import run as run_steps
-from verify.targets.flattening import called, hollow
 
 CELL, GRU = "recurrent.gru_cell", "recurrent.gru"
 
@@ -197,7 +197,7 @@ def by_the_kernel(x, h, W_x, W_h, b_x, b_h):
     lead = x.shape[:-2]
     flat = x.reshape(-1, *x.shape[-2:]).transpose(0, 1)
     first = h.expand(*lead, h.shape[-1]).reshape(1, -1, h.shape[-1])
-    states = called(module, weights, flat, first)[0].transpose(0, 1)
+    states = call_with(module, weights, flat, first)[0].transpose(0, 1)
     return states.reshape(*lead, *states.shape[-2:])
 
 

@@ -4,8 +4,8 @@ import torch
 from torch import nn
 
 from tests.mutants import right, wrong
+from tests.mutants.recurrent import call_with, hollow
 from verify.adapt.layout import flat, opened
-from verify.targets.flattening import called, hollow
 
 CELL, LSTM = "recurrent.lstm_cell", "recurrent.lstm"
 
@@ -234,7 +234,7 @@ def torch_module(x, h, s, W_x, W_h, b):
     module = hollow(lambda: nn.LSTM(p, d, batch_first=True))
     weights = {"weight_ih_l0": W_x, "weight_hh_l0": W_h, "bias_ih_l0": torch.zeros_like(b), "bias_hh_l0": b}
     first = flat(h, lead, 1)[None], flat(s, lead, 1)[None]
-    states, (_, last) = called(module, weights, flat(x, lead, 2), first)
+    states, (_, last) = call_with(module, weights, flat(x, lead, 2), first)
     return opened(states, lead), opened(last[0], lead)
 
 

@@ -5,9 +5,9 @@ from torch import nn
 
 from tests.mutants import right, wrong
 from tests.mutants.lstm import run, stepping
+from tests.mutants.recurrent import call_with, hollow
 from tests.mutants.recurrent_layers import ends
 from verify.adapt.layout import flat, opened
-from verify.targets.flattening import called, hollow
 
 STACKED, BOTH = "recurrent.lstm_stacked", "recurrent.lstm_bidirectional"
 
@@ -132,7 +132,7 @@ def torch_module(x, h, s, W_x, W_h, b, U):
         weights |= {f"weight_ih_l{l}": W, f"weight_hh_l{l}": W_h[l]}
         weights |= {f"bias_ih_l{l}": torch.zeros_like(b[l]), f"bias_hh_l{l}": b[l]}
     first = tuple(flat(part, lead, 2).transpose(0, 1).contiguous() for part in (h, s))
-    states, last = called(module, weights, flat(x, lead, 2), first)
+    states, last = call_with(module, weights, flat(x, lead, 2), first)
     last_h, last_s = (opened(part.transpose(0, 1), lead) for part in last)
     return opened(states, lead), last_h, last_s
 

@@ -6,9 +6,19 @@ from torch import nn
 
 from tests.mutants import right, wrong
 from verify.adapt.layout import flat, opened
-from verify.targets.flattening import called, hollow
 
 CELL, RNN = "recurrent.rnn_cell", "recurrent.rnn"
+
+
+def hollow(make, training=False):
+    """A module without values: they are passed in each call, and nothing is drawn for them."""
+    with torch.device("meta"):
+        return make().train(training)
+
+
+def call_with(module, weights, *arguments):
+    """Call a module with these tensors for its parameters; gradients flow to them."""
+    return torch.func.functional_call(module, weights, arguments)
 
 
 def inflow(x, h, W_xh, W_hh):
@@ -222,7 +232,7 @@ def torch_module(x, h, W_xh, W_hh, W_hy):
     lead, (d, p) = x.shape[:-2], W_xh.shape
     module = hollow(lambda: nn.RNN(p, d, bias=False, batch_first=True))
     weights = {"weight_ih_l0": W_xh, "weight_hh_l0": W_hh}
-    states = opened(called(module, weights, flat(x, lead, 2), flat(h, lead, 1)[None])[0], lead)
+    states = opened(call_with(module, weights, flat(x, lead, 2), flat(h, lead, 1)[None])[0], lead)
     return states, words(states, W_hy)
 
 

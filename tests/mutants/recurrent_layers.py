@@ -4,9 +4,8 @@ import torch
 from torch import nn
 
 from tests.mutants import right, wrong
-from tests.mutants.recurrent import inflow, run, stepping
+from tests.mutants.recurrent import call_with, hollow, inflow, run, stepping
 from verify.adapt.layout import flat, opened
-from verify.targets.flattening import called, hollow
 
 STACKED, BOTH = "recurrent.stacked", "recurrent.bidirectional"
 
@@ -95,7 +94,7 @@ def torch_module(x, h, W_xh, W_hh, U):
     weights = {f"weight_ih_l{l}": W for l, W in enumerate([W_xh, *U])}
     weights |= {f"weight_hh_l{l}": W for l, W in enumerate(W_hh)}
     first = flat(h, lead, 2).transpose(0, 1).contiguous()
-    states, last = called(module, weights, flat(x, lead, 2), first)
+    states, last = call_with(module, weights, flat(x, lead, 2), first)
     return opened(states, lead), opened(last.transpose(0, 1), lead)
 
 

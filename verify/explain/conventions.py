@@ -7,7 +7,7 @@ fails there alone; a few draws, and then all, of a law.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -118,24 +118,6 @@ def fully_said(judge: Judge, changes: Mapping[str, str]) -> dict[str, str]:
         for name, option in changes.items()
         if name not in judge.conventions or not leaves_unsaid(name, option)
     }
-
-
-def first_that_conforms(
-    held: Callable[..., Report], statement: Formula | Procedure, named: Mapping[str, str]
-) -> Report:
-    """The report under our conventions; if that is falsified and one under others is not, the first such.
-
-    For what no single example decides: procedures. ``held`` makes a report under given ``conventions``; those ``named`` stay.
-    """
-    ours = held(conventions=named)
-    if not ours.falsified:
-        return ours
-    for changes in combinations(statement, ours.conventions, named):
-        other = held(conventions={**named, **changes})
-        if not other.falsified:
-            other.found = {**named, **changes}
-            return other
-    return ours
 
 
 def _rounded(evidence: Evidence, witnesses: list[Witness], failing: list[Witness]) -> Nearest | None:
@@ -262,7 +244,6 @@ def of_draws(setting: Setting) -> dict[str, str]:
 __all__ = [
     "Nearest",
     "combinations",
-    "first_that_conforms",
     "fully_said",
     "nearest",
     "nearest_beyond_values",

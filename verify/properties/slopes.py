@@ -26,17 +26,6 @@ def differentiable(judge: Judge) -> list[str]:
     return [name for name in _real(judge) if name not in obstacles(judge.flat)]
 
 
-def undifferentiated(judge: Judge) -> str:
-    """Which inputs have none, for what they pass through in the statement; empty if all have one."""
-    through: dict[str, list[str]] = {}
-    for name in _real(judge):
-        if name in obstacles(judge.flat):
-            through.setdefault(obstacles(judge.flat)[name], []).append(name)
-    return "; ".join(
-        f"no gradient of {', '.join(names)}: {said} is not differentiated" for said, names in through.items()
-    )
-
-
 def _real(judge: Judge) -> list[str]:
     return [t.name for t in judge.formula.tensors if t.domain in REAL and t.role in ("data", "parameter")]
 
@@ -157,7 +146,6 @@ __all__ = [
     "expected_gradients",
     "expected_gradients_at",
     "gradient_question",
-    "undifferentiated",
     "unsaid",
     "with_cotangents",
 ]
