@@ -141,7 +141,7 @@ class SceneProperty(ExampleProperty):
         return False
 
     def plain_failure(self, case: Example) -> tuple[Example, Outcome] | None:
-        """A plain call at the inputs of the scene, member by member, that fails; none of a law, whose draws are no plain calls."""
+        """A plain call at the inputs of the scene, member by member, that fails; a draw of a law is no such call."""
         judge, caller = self.setting.judge, self.setting.caller
         if judge.formula.law is not None:
             return None
