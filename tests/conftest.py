@@ -19,7 +19,8 @@ settings.register_profile("same", derandomize=True, database=None, deadline=None
 settings.register_profile("explore", derandomize=False, database=None, deadline=None)
 settings.load_profile("same")
 
-os.environ["ATTNSPEC_CACHE"] = ""  # tests keep no failing examples between runs, but those that are about that
+# Tests keep no failing examples between runs, but those that are about that.
+os.environ["ATTNSPEC_CACHE"] = ""
 
 install_import_hook("impl", "beartype.beartype")  # before anything imports impl
 config.update("jaxtyping_disable", True)

@@ -49,6 +49,7 @@ class CaseProperty(Property[Any]):
         self.seen: Seen | None = None
         self.case: Any = None
         self.ratios: list[float] = []
+        self.unsupported = ""
 
     def groups(self) -> Iterator[Sequence[Any]]:
         """None is planned: Hypothesis draws all."""
@@ -65,7 +66,11 @@ class CaseProperty(Property[Any]):
 
     def judge(self, case: Any) -> Outcome:
         """What the check finds in a case."""
-        seen = self.asked.judge(self.check, case)
+        try:
+            seen = self.asked.judge(self.check, case)
+        except Unsupported as said:  # of this problem: it is passed over
+            self.unsupported = str(said)
+            return Outcome(idle=True)
         self.idle += seen.idle
         if seen.ratio is not None:
             self.ratios.append(seen.ratio)
@@ -89,7 +94,7 @@ class CaseProperty(Property[Any]):
             result.effective = found.examples / (found.examples + self.idle)
         result.ratios, result.worst_ratio = {}, max(self.ratios, default=None)
         if not found.examples and not found.unsupported and not found.cut:
-            result.message = "no case decided anything"
+            result.message = self.unsupported or "no case decided anything"
         return [result]
 
 

@@ -1,7 +1,7 @@
 """Scenes of use as properties: what a scenario plays, at examples of its own, and what it comes to.
 
-A scene that fails where values were already found wrong says nothing new if a plain call fails at the same inputs: that is set
-aside, counted, and said. Where values conform nothing is set aside.
+A scene that fails says nothing of the scene if a plain call fails at the same inputs. Then it is the plain call that is reported
+as wrong, if it was not before, and the example is set aside, counted and said.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from verify.properties import shared_inputs
 from verify.properties.edges_of_use import REMEDY, leaking
 from verify.properties.gradients import judge_gradient
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
-from verify.properties.plain_calls import ExampleProperty, usable_types
+from verify.properties.plain_calls import (
+    ExampleProperty,
+    GradientProperty,
+    SearchedProperty,
+    ValueProperty,
+    usable_types,
+)
 from verify.properties.scenarios import WRITTEN_TO, Scenario, applicable
 from verify.properties.setting import Setting
 from verify.properties.shared_inputs import shared
@@ -37,7 +43,7 @@ from verify.report import (
     Counterexample,
 )
 from verify.search.found import Found
-from verify.search.loop import LEAST_SECONDS
+from verify.search.loop import LEAST_SECONDS, Search
 from verify.search.outcome import Outcome
 from verify.search.property import SECONDS
 from verify.subject.wording import refusal
@@ -56,7 +62,7 @@ class SceneProperty(ExampleProperty):
         self.scenario, self.kinds = scenario, kinds
         self.name = f"robustness: {scenario.name}"
         self.set_aside = 0
-        self.excused = False
+        self.plain_found: tuple[Example, Outcome] | None = None
 
     @property
     def types(self) -> list[str]:
@@ -82,7 +88,6 @@ class SceneProperty(ExampleProperty):
 
     def groups(self) -> Iterator[Sequence[Example]]:
         """The planned examples one by one; those of all scenes of a kind are announced together."""
-        self.excused = self.setting.judge.formula.law is None and self.values_are_wrong()
         for example in self.examples():
             self.dtype = example.dtype
             yield [example]
@@ -111,16 +116,23 @@ class SceneProperty(ExampleProperty):
         return any(c.kind == "value" and c.verdict == FALSIFIED for c in self.setting.report.checks)
 
     def judge(self, case: Example) -> Outcome:
-        """What the scene comes to; set aside where plain calls at these inputs fail, which is reported already."""
+        """What the scene comes to; set aside where plain calls at these inputs fail, which are reported instead.
+
+        Of a scene that repeats plain calls only those count that fail before it: it may well be why they fail after it.
+        """
         judge, caller = self.setting.judge, self.setting.caller
+        plain = self.plain_failure(case) if self.scenario.repeats else None
         try:
             outcome = self.scenario.play(judge, caller, case)
         except NoGradient as said:  # elsewhere there are gradients, or none would have been asked for
             outcome = Outcome(ratio=math.inf, message=str(said), violates=judge.formula.title)
         if outcome.fails and self.declines(case, outcome):
             return Outcome(idle=True)
-        if outcome.fails and self.excused and self.plainly_wrong(case):
+        if outcome.fails and not self.scenario.repeats:
+            plain = self.plain_failure(case)
+        if outcome.fails and plain is not None:
             self.set_aside += 1
+            self.plain_found = self.plain_found or plain
             return Outcome()
         return outcome
 
@@ -128,17 +140,37 @@ class SceneProperty(ExampleProperty):
         """Whether a failing call says that it does not take the example, which nothing promises that it does."""
         return False
 
-    def plainly_wrong(self, case: Example) -> bool:
-        """Whether a plain call at the inputs of the scene, member by member, fails as well."""
+    def plain_failure(self, case: Example) -> tuple[Example, Outcome] | None:
+        """A plain call at the inputs of the scene, member by member, that fails; a draw of a law is no such call."""
         judge, caller = self.setting.judge, self.setting.caller
-        plain = judge_gradient if self.scenario.gradients else judge_value
+        if judge.formula.law is not None:
+            return None
+        judged = judge_gradient if self.scenario.gradients else judge_value
         for called in self.scenario.calls(judge, case):
             for at in members(called.batch):
                 seeds = {name: value[at] for name, value in called.cotangents.items()}
                 inputs = called.single(judge.formula, at)
-                if plain(judge, caller, replace(called, inputs=inputs, batch=(), cotangents=seeds)).fails:
-                    return True
-        return False
+                single = replace(called, inputs=inputs, batch=(), cotangents=seeds)
+                outcome = judged(judge, caller, single)
+                if outcome.fails:
+                    return single, outcome
+        return None
+
+    def report_plain_failure(self, example: Example, outcome: Outcome) -> None:
+        """Let the check of plain calls, which found nothing, say what fails."""
+        setting, dtype = self.setting, example.dtype
+        plain: SearchedProperty = ValueProperty(setting, dtype, ())
+        if self.scenario.gradients:
+            plain = GradientProperty(setting, dtype)
+        checks = setting.report.checks
+        place = next((k for k, check in enumerate(checks) if check.name == plain.name), None)
+        if place is None or checks[place].verdict == FALSIFIED:
+            return
+        search = Search(plain, setting.budget)
+        search.found.see(example, outcome)
+        result = search.result()
+        result.examples += checks[place].examples
+        checks[place] = result
 
     def counterexample(self, case: Example, outcome: Outcome) -> Counterexample:
         """With the name of the scene."""
@@ -151,6 +183,8 @@ class SceneProperty(ExampleProperty):
         if not found.examples and not found.unsupported and not self.setting.clock.over:
             return []
         result.dtype = None
+        if self.plain_found is not None:
+            self.report_plain_failure(*self.plain_found)
         if self.set_aside:
             said = (
                 f"{self.set_aside} of its examples were set aside: plain calls fail at them, as is reported"
@@ -192,6 +226,10 @@ class SizedScene(SceneProperty):
         graded = [kind for kind in kinds if kind in self.graded]
         space = setting.space(moderate=True)
         return self.scenario.examples(setting.judge, space, setting.seed, kinds, graded)
+
+    def plain_failure(self, case: Example) -> tuple[Example, Outcome] | None:
+        """None: they are plain calls themselves, at sizes of their own."""
+        return None
 
     def declines(self, case: Example, outcome: Outcome) -> bool:
         """Whether it raises an error, or does not return; reported once for each place."""
