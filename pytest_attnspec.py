@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup(MARK).addoption(
         "--attnspec-profile",
         choices=PROFILES,
-        help="how much attnspec asks: smoke (two seconds for each function), default, soak (overnight)",
+        help="how much attnspec asks: smoke (a second or so for each function), full, soak (overnight)",
     )
 
 

@@ -66,6 +66,10 @@ class Flat:
         """What was made of the lines and can be used again, by its kind."""
         return {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The lines without what was made of them, which cannot be pickled and is made again."""
+        return {name: value for name, value in vars(self).items() if name != "kept"}
+
 
 def chosen(node: Any, conventions: Mapping[str, str]) -> Any:
     """``node`` with every convention's choice made, and conditions that always hold dropped."""

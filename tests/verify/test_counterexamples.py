@@ -307,8 +307,6 @@ def test_the_command_says_whether_it_still_fails(
         "ours",
         "--max-examples",
         "5",
-        "--jobs",
-        "1",
     ]
     before = {path.name for path in tmp_path.iterdir()}
     assert main(run) == 1

@@ -109,7 +109,7 @@ def test_mended():
         ("@norm()\ndef test_it():\n    return right", "*the mark attnspec names one formula*"),
         ('@norm("nowhere.py:f")\ndef test_it():\n    return right', "*there is no file nowhere.py*"),
         ('@norm("scores.dot", profil="smoke")\ndef test_it():\n    return right', "*no option 'profil'; did you mean profile?*"),
-        ('@norm("scores.dot", profile="quick")\ndef test_it():\n    return right', "*profile is one of smoke, default, soak*"),
+        ('@norm("scores.dot", profile="quick")\ndef test_it():\n    return right', "*profile is one of smoke, full, soak*"),
         ('@norm("scores.dot", known=["value"])\ndef test_it():\n    return right', "*known maps names of checks to reasons*"),
         ('@norm("scores.dot")\ndef test_it():\n    right', "*returned NoneType: a function marked attnspec returns*"),
         ('@norm("scores.dot")\ndef test_it():\n    return lambda q: q', "*called positionally with (q, k)*"),

@@ -34,7 +34,7 @@ REMOVED = {
     "--svg": "paste what is printed, or write a page with --html F",
     "--annotations": "write --junit F, which runners show beside the lines of a change",
     "--no-cache": "nothing is kept between runs any more but failing examples; ATTNSPEC_CACHE= keeps none of these",
-    "--adapter": "name a function without parameters that returns verify.adapt.module(…)",
+    "--adapter": "name a function that takes nothing and returns verify.adapt.module(…)",
     "check --jobs": "a check is made in one process",
 }
 """Options that went, of all commands or of one, each with what to use instead."""

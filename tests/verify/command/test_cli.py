@@ -110,7 +110,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "decoding.beam is a procedure and has no sizes to be limited",
         ),
         (["verify", "scores.dot", "--time-limit", "0"], "expected a positive number, got 0"),
-        (["verify", "scores.dot", "--profile", "quick"], "invalid choice: 'quick'"),
+        (["verify", "scores.dot", "--profile", "quick"], "profile is one of smoke, full, soak; got 'quick'"),
         (["check", "mymodule:my_layer_norm", "--formula", "mine.py:norm"], "there is no file mine.py"),
         (["mutants", "nothing"], "no formula has the ID 'nothing'"),
         (["check", "mymodule:my_layer_norm"], "required: --formula"),
