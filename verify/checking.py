@@ -23,6 +23,7 @@ from verify.properties.edges_of_use import offence_properties
 from verify.properties.first_calls import First, make_first_calls, report_first_value
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
+from verify.properties.slopes import undifferentiated
 from verify.properties.unsaid_sizes import where_something_is_said
 from verify.report import CONFORMS, CheckResult, Reason, Report, options_said, versions
 from verify.request import Conventions, Progress, Request, Rules
@@ -212,6 +213,8 @@ class Trial:
             report.notes.append(f"{caller.name} takes no mask: checked without masks")
         if caller.taken.said:
             report.notes.append(caller.taken.said)
+        if formula.law is None and (without := undifferentiated(judge)):
+            report.notes.append(without)
         budget = Budget(Clock(request.time_limit), request.seed, small=not request.until_falsified)
         named = request.conventions if request.seeking else ()
         edges = dict(request.edges)

@@ -86,6 +86,8 @@ def compared(
     """How far gradients are from the derived ones."""
     outcomes = []
     for name, gradient in found.items():
+        if name not in expected:  # an input that has no gradient
+            continue
         shape = expected[name].value.shape
         got = np.zeros(shape) if gradient is None else values(gradient)
         if got.shape != expected[name].value.shape:

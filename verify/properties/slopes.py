@@ -26,6 +26,17 @@ def differentiable(judge: Judge) -> list[str]:
     return [name for name in _real(judge) if name not in obstacles(judge.flat)]
 
 
+def undifferentiated(judge: Judge) -> str:
+    """Which inputs have none, for what they pass through in the statement; empty if all have one."""
+    through: dict[str, list[str]] = {}
+    for name in _real(judge):
+        if name in obstacles(judge.flat):
+            through.setdefault(obstacles(judge.flat)[name], []).append(name)
+    return "; ".join(
+        f"no gradient of {', '.join(names)}: {said} is not differentiated" for said, names in through.items()
+    )
+
+
 def _real(judge: Judge) -> list[str]:
     return [t.name for t in judge.formula.tensors if t.domain in REAL and t.role in ("data", "parameter")]
 
@@ -102,8 +113,10 @@ def expected_batch(
     ``shared``, summed over the members.
 
     An implementation may add all the terms of a parameter's gradient in one sum, as many times longer as there are members;
-    what the members' own bounds charge to a term grows by that factor, and each member's share is one term more.
+    what the members' own bounds charge to a term grows by that factor, and each member's share is one term more. Of inputs that
+    have no gradient nothing is said.
     """
+    wrt = [name for name in wrt if name in differentiable(judge)]
     if not example.batch:
         return expected_gradients(judge, example.inputs, example.cotangents, wrt, example.dtype)
     points = [
@@ -146,6 +159,7 @@ __all__ = [
     "expected_gradients",
     "expected_gradients_at",
     "gradient_question",
+    "undifferentiated",
     "unsaid",
     "with_cotangents",
 ]
