@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from verify.cache import keep_working_folder_clean
+from verify import cache  # as a module: what it does here is part of what importing means
 
 if TYPE_CHECKING:
     from verify import adapt, strategies
@@ -31,7 +31,7 @@ __all__ = [
     "strategies",
 ]
 
-keep_working_folder_clean()
+cache.keep_working_folder_clean()
 
 _HOMES = {
     "check": "checking",

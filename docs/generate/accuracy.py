@@ -17,10 +17,11 @@ from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.expected import expected_error
 from spec.language.registry import find
 from tests.mutants import variants
-from verify.accuracy.grades import accuracy_check
+from verify.accuracy.grades import AccuracyProperty
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
 from verify.report import CONFORMS
+from verify.search.loop import Search
 from verify.subject.caller import Caller
 
 from .drawing import FOUR, ONE, TWO, draw, label_lines
@@ -106,7 +107,7 @@ def measured() -> str:
         cells, said = [], ""
         for dtype in ("float32", "bfloat16"):
             setting = Setting.of(Judge(formula), Caller(fn, formula))
-            found = accuracy_check(setting, dtype)
+            (found,) = Search(AccuracyProperty(setting, dtype), setting.budget).run()
             word = "" if found.verdict == CONFORMS else f" ({found.verdict})"
             details = found.details
             cells.append(
