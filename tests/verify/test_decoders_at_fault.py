@@ -154,8 +154,8 @@ def test_who_draws_from_a_global_generator_has_a_property() -> None:
 
 ODD = {
     "returned an empty tuple": lambda tokens, log_p, score, end: (),
-    "returned no continuation of prompt [0]": lambda tokens, log_p, score, end: tokens[:, :0, :0],
-    "returned nan for [0]": lambda tokens, log_p, score, end: (tokens, log_p * torch.nan, score),
+    "returned no continuation of prompt [": lambda tokens, log_p, score, end: tokens[:, :0, :0],
+    "returned nan for [": lambda tokens, log_p, score, end: (tokens, log_p * torch.nan, score),
     "-100 is no token: they are 0 … ": lambda tokens, log_p, score, end: (
         tokens.masked_fill(tokens == end, -100),
         log_p,

@@ -108,7 +108,7 @@ class AccuracyProperty(Property[Graded]):
         self.name = f"accuracy in {dtype}"
         self.grades: dict[str, Grade] = {}
         self.gradings: dict[str, Grading] = {}
-        self.fault = ""
+        self.fault = self.unsupported = ""
 
     def reason_against(self) -> str:
         """Not where values are wrong, and not by what a coarser type may explain."""
@@ -154,10 +154,17 @@ class AccuracyProperty(Property[Graded]):
                 self.gradings[key] = Grading(
                     setting, kind, name != DEFAULT, grade, kind in right, report, self.limit
                 )
-                for number, example in enumerate(examples(setting, dtype, kind)):
-                    if setting.caller.hung or self.fault:
-                        return
-                    yield [Graded(key, example, number)]
+                try:  # sizes are chosen by how long calls take there, and such a call may fail
+                    for number, example in enumerate(examples(setting, dtype, kind)):
+                        yield [Graded(key, example, number)]
+                        if setting.caller.hung or self.fault:
+                            return
+                except Fault as said:
+                    self.fault = str(said)
+                    return
+                except Unsupported as said:
+                    self.unsupported = str(said)
+                    return
 
     def judge(self, case: Graded) -> Outcome:
         """Count one example in its grade.
@@ -183,8 +190,8 @@ class AccuracyProperty(Property[Graded]):
         scene = [c.counterexample for c in setting.report.falsified if c.name == LARGE] if asked else []
         if self.fault:
             result.verdict, result.message = FALSIFIED if asked else INCONCLUSIVE, self.fault
-        elif found.unsupported:
-            result.verdict, result.message = INCONCLUSIVE, found.unsupported
+        elif unsupported := found.unsupported or self.unsupported:
+            result.verdict, result.message = INCONCLUSIVE, unsupported
         else:
             grades = {name: grade for name, grade in self.grades.items() if grade.entries}
             _concluded(setting, result, grades, self.limit, failed, [each for each in scene if each])

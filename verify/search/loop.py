@@ -26,6 +26,8 @@ SIMPLER = 120
 """Draws among which a simple counterexample is sought, of each strategy."""
 LEAST_SECONDS = 0.3
 """Seconds that every counterexample gets to be made small, even when the report's share is used up."""
+PLAIN = 0.6
+"""The share of these seconds after which all strategies but the last have to have found something."""
 VACUOUS = "vacuous: the bound was never small against a value"
 """What is said of a check that no example had a bearing on."""
 NAMED = 5
@@ -147,13 +149,16 @@ class Search(Generic[Case]):
         result.dtype, result.ratios = prop.dtype, found.ratios
         if found.outcome is not None:
             self.budget.violated = self.budget.violated or found.violated
+            first = found.case
             if self.budget.small:
                 self.shrink()
             outcome = found.outcome
             result.verdict, result.message = FALSIFIED, outcome.message
             result.raised = outcome.fault.raised if outcome.fault is not None else ""
             result.worst_ratio = max(found.worst or 0.0, outcome.ratio)
-            result.counterexample = prop.counterexample(found.case, outcome)
+            result.counterexample = shown = prop.counterexample(found.case, outcome)
+            if shown is not None and shown.regime and found.case is not first:
+                shown.regime = f"made small from {shown.regime}"  # how it was drawn is not how it is
         elif found.unsupported:
             result.verdict, result.message, result.reason = INCONCLUSIVE, found.unsupported, found.reason
         elif not found.examples:
@@ -173,11 +178,15 @@ class Search(Generic[Case]):
         seconds = max(LEAST_SECONDS, min(self.property.seconds, self.budget.shrinking))
 
         def fails(other: Case) -> bool:
-            return time.monotonic() - began < seconds and self.still_fails(other)
+            end = until if self.found.case is case else began + seconds
+            return time.monotonic() < end and self.still_fails(other)
 
-        for turn, strategy in enumerate(self.property.simpler(case)):
-            find(strategy, fails, SIMPLER, self.budget.seed, self.key(f"simple {turn}"))
-            if self.found.case is not case or time.monotonic() - began > seconds:
+        ways = list(self.property.simpler(case))
+        for turn, strategy in enumerate(ways):
+            until = began + seconds * (1.0 if turn == len(ways) - 1 else PLAIN)
+            if time.monotonic() < until:
+                find(strategy, fails, SIMPLER, self.budget.seed, self.key(f"simple {turn}"))
+            if self.found.case is not case:
                 break
         self.budget.shrinking -= time.monotonic() - began
 

@@ -71,7 +71,7 @@ def test_what_nothing_was_said_of_is_named():
 def test_few_examples_are_added_to_those_that_were_asked_for():
     """No more than a quarter, and none where hardly any is wanted."""
     right = next(v for v in variants(("recurrent.stacked",)) if v.is_right)
-    for asked, judged in ((40, 44), (8, 10), (2, 2)):
+    for asked, most in ((40, 50), (8, 10), (2, 2)):
         report = check(
             right.call,
             "recurrent.stacked",
@@ -80,4 +80,5 @@ def test_few_examples_are_added_to_those_that_were_asked_for():
             causes=False,
             **right.options,
         )
-        assert next(c for c in report.checks if c.name == "value in float64").examples == judged
+        judged = next(c for c in report.checks if c.name == "value in float64").examples
+        assert asked <= judged <= most
