@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 
 import pytest
-from tests.verify.playing import played, users
 
-from verify import check, script
+from tests.verify.scripts import users
+from verify import check, replay, script
 from verify.explain.calls import TITLE
 
 pytestmark = pytest.mark.usefixtures("ungraded")
@@ -79,29 +80,31 @@ KEEPS = [
 
 
 @pytest.mark.parametrize(("name", "formula", "kept", "right"), KEEPS, ids=[each[0] for each in KEEPS])
-def test_what_is_kept_is_named_and_a_script_shows_it(
+def test_what_is_kept_is_named_and_a_replay_shows_it(
     tmp_path: Path, name: str, formula: str, kept: str, right: str
 ) -> None:
-    """The script makes both calls: it fails in a process of its own, and passes what keeps nothing."""
+    """A replay makes both calls: it fails where nothing was called before, and passes what keeps nothing."""
     with users(tmp_path, keeping=KEEPING):
         report = check(getattr(importlib.import_module("keeping"), name), formula, max_examples=20)
+        with pytest.raises(ValueError, match="no script"):
+            script(report, f"keeping:{name}")
+    found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    with users(tmp_path, keeping=KEEPING):
+        assert replay(found).verdict == "falsified"
+        assert replay(found, target=f"keeping:{right}").verdict == "conforms"
     assert report.verdict == "falsified"
     assert report.hint.startswith("something is kept from call to call")
     assert f"with other values of {kept}, is not" in report.hint
-    text = script(report, f"keeping:{name}")
-    instead = f"import keeping; keeping.{name} = keeping.{right}"
-    (code, said), after = played(tmp_path, [text, (instead, text)])
-    assert (code, after) == (1, (0, "does not fail\n")), said
 
 
 def test_what_is_wrong_at_the_first_call_alone_is_falsified(tmp_path: Path) -> None:
-    """Also where nothing but its value shows it, and a script of one call, which is the first, fails."""
+    """Also where nothing but its value shows it; a replay, whose call is the first, fails."""
     with users(tmp_path, keeping=KEEPING):
         report = check(importlib.import_module("keeping").too_late, NORM, max_examples=20)
     assert report.verdict == "falsified"
     assert report.hint == "only the first call is wrong: those that follow conform"
-    ((code, _),) = played(tmp_path, [script(report, "keeping:too_late")])
-    assert code == 1
+    with users(tmp_path, keeping=KEEPING):
+        assert replay(report).verdict == "falsified"
 
 
 def test_a_result_that_was_kept_by_its_storage_alone_is_falsified(tmp_path: Path) -> None:

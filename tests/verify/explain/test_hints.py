@@ -14,6 +14,7 @@ import impl.feedforward
 import impl.normalization
 import impl.positional
 import impl.scores
+from impl.bert.functions import LayerWeights
 from verify import check
 from verify.properties.plain_calls import LATER
 
@@ -97,7 +98,7 @@ def test_a_convention_that_says_nothing_is_nearest_to_nothing():
     def one_less(*given):
         *tensors, eps, mask = given
         weights = [w[:-1] if len(w) > 1 else w for w in tensors[8:]]
-        return impl.bert.encoder(*tensors[:8], *weights, eps, mask)
+        return impl.bert.encoder(*tensors[:8], LayerWeights(*weights), eps, mask)
 
     report = check(one_less, "bert.encoder", max_examples=10, dtypes=("float64",))
     assert report.verdict == "falsified"

@@ -15,6 +15,7 @@ import impl.feedforward
 import impl.normalization
 import impl.positional
 import impl.transformer
+from impl.transformer.functions import EncoderLayerWeights
 from tests.verify.explain.explaining import earlier, scores, weights, why
 from verify import check
 from verify.adapt import function
@@ -128,7 +129,13 @@ SOUND: list[tuple[str, Callable[..., Any], str]] = [
         "layout=concatenated",
     ),
     ("attention.local", local, DROPS),
-    ("transformer.encoder_layer", lambda *a: impl.transformer.encoder_layer(*a, norm="pre"), "norm=pre"),
+    (
+        "transformer.encoder_layer",
+        lambda x, *rest: impl.transformer.encoder_layer(
+            x, EncoderLayerWeights(*rest[:12]), *rest[12:], norm="pre"
+        ),
+        "norm=pre",
+    ),
 ]
 
 
@@ -249,9 +256,9 @@ def test_conventions_are_found_where_gradients_alone_fail():
 def test_conventions_are_found_where_few_examples_show_no_wrong_value():
     """So few examples hide all from no row, and a theorem does: more are drawn to find the convention."""
 
-    def layer(x, W_q, W_k, W_v, W_o, *rest):
-        *given, mask = rest
-        result = impl.transformer.encoder_layer(x, W_q, W_k, W_v, W_o, *given, mask)
+    def layer(x, *rest):
+        *weights, eps, mask = rest
+        result = impl.transformer.encoder_layer(x, EncoderLayerWeights(*weights), eps, mask)
         hidden = torch.zeros(()) if mask is None else ~mask.any(-1, keepdim=True)
         return result.masked_fill(hidden.bool(), math.nan)
 

@@ -9,6 +9,7 @@ from torch.utils.checkpoint import checkpoint
 
 import impl.attention
 import impl.transformer
+from impl.transformer.functions import DecoderLayerWeights, EncoderLayerWeights
 from tests.verify.explain.explaining import probed
 from verify import check
 from verify.explain.conventions import nearest
@@ -19,7 +20,7 @@ from verify.explain.probes import looks_ahead
 def layered(x, weights, eps, masks):
     """An encoder whose layers have masks of their own."""
     for place, mask in zip(range(len(weights[0])), masks, strict=False):
-        x = impl.transformer.encoder_layer(x, *(w[place] for w in weights), eps, mask)
+        x = impl.transformer.encoder_layer(x, EncoderLayerWeights(*(w[place] for w in weights)), eps, mask)
     return x
 
 
@@ -34,7 +35,7 @@ def recomputed(x, W_q, W_k, W_v, W_o, g_1, b_1, W_1, c_1, W_2, c_2, g_2, b_2, ep
     weights = (W_q, W_k, W_v, W_o, g_1, b_1, W_1, c_1, W_2, c_2, g_2, b_2)
 
     def layer(x, *ws):
-        return impl.transformer.encoder_layer(x, *ws, eps, mask)
+        return impl.transformer.encoder_layer(x, EncoderLayerWeights(*ws), eps, mask)
 
     for place in range(len(W_q)):
         x = checkpoint(layer, x, *(w[place] for w in weights), use_reentrant=True)
@@ -49,9 +50,11 @@ def scaled_by_width(x, W_q, W_k, W_v, W_o, g_1, b_1, W_1, c_1, W_2, c_2, g_2, b_
     return F.layer_norm(s + (s @ W_1 + c_1).relu() @ W_2 + c_2, x.shape[-1:], g_2, b_2, eps)
 
 
-def unscaled(*inputs):
+def unscaled(s, t, E, *rest):
     """A Transformer whose embeddings are not scaled, which is a convention."""
-    return impl.transformer.model(*inputs, embedding_scale="one")
+    *weights, eps, mask = rest
+    layers = EncoderLayerWeights(*weights[:12]), DecoderLayerWeights(*weights[12:])
+    return impl.transformer.model(s, t, E, *layers, eps, mask, embedding_scale="one")
 
 
 def test_a_mask_that_is_dropped_is_no_look_ahead():

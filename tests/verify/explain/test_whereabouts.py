@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from impl import bert
+from impl.bert.functions import LayerWeights
 from impl.normalization import layer_norm as norm
 from tests.verify.explain.explaining import probed, scores, weights
 from verify import check
@@ -135,9 +136,11 @@ class TestCausesThatAreNone:
         """A key's bias adds the same to all scores of a row: who leaves it out, and is wrong elsewhere, ignores nothing."""
 
         def other_rows(x, W_q, b_q, W_k, b_k, W_v, b_v, W_o, *rest):
+            *others, eps, mask = rest
             heads = W_v.shape[0]
             W_o = W_o.unflatten(0, (heads, -1)).transpose(0, 1).flatten(0, 1)
-            return bert.layer(x, W_q, b_q, W_k, torch.zeros_like(b_k), W_v, b_v, W_o, *rest)
+            given = LayerWeights(W_q, b_q, W_k, torch.zeros_like(b_k), W_v, b_v, W_o, *others)
+            return bert.layer(x, given, eps, mask)
 
         assert probed(lambda evidence: evidence.everywhere, other_rows, "bert.layer")
         assert probed(unread_inputs, other_rows, "bert.layer") == ""
