@@ -114,6 +114,22 @@ class Calls:
             if failed is not None:
                 yield numbers, failed
 
+    def edge(
+        self, size: Size, base: Sizes, found: Mapping[tuple[int, ...], bool]
+    ) -> dict[tuple[int, ...], bool]:
+        """Numbers between the least that fails and the next smaller that does not, by halving; and whether it fails there."""
+        more: dict[tuple[int, ...], bool] = {}
+        high = min((number for (number,), failed in found.items() if failed), default=0)
+        low = max((number for (number,) in found if number < high), default=high)
+        while high - low > 1:
+            middle = (low + high) // 2
+            failed = self.fails({**base, size: middle})
+            if failed is None:
+                break
+            more[middle,] = failed
+            low, high = (low, middle) if failed else (middle, high)
+        return more
+
     def _tried(self, size: Size, axes: int) -> list[int]:
         v = self.base[size]
         if axes > 1:
@@ -160,6 +176,8 @@ Rules = Iterator[tuple[str, Callable[[Sequence[int]], bool]]]
 def _rules(over: Sequence[Size], base: Sizes, calls: Calls) -> Rules:
     """The rules that say of everything that was tried whether it fails."""
     found = dict(calls.along(over, base))
+    if len(over) == 1:
+        found |= calls.edge(over[0], base, found)
     failing = [numbers for numbers, failed in found.items() if failed]
     for said, holds, inside in _of_two(*over) if len(over) > 1 else _of_one(over[0], base, failing):
         told = {numbers: failed for numbers, failed in found.items() if inside(numbers)}

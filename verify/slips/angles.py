@@ -9,6 +9,7 @@ import sympy
 from sympy.core.symbol import Str
 
 from spec.language.expr import Func, Literal, Node, Over, Power, Ref, Times
+from spec.language.trees import substitute
 from verify.slips.spots import Spot, Written
 
 BASES = (1000, 100000, 100, 10**6, 500000, 10, 2, 1024, 8192, 2**14, 20000, 50000, 12000)
@@ -60,7 +61,7 @@ def even_sizes(spot: Spot) -> Written:
         for even in (2 * sympy.floor(size / 2), 2 * sympy.ceiling(size / 2)):
             yield (
                 f"fails only where {size} is odd: {{line}} has {Literal(even)} in the place of {size}",
-                Literal(numerator / denominator.subs(size, even)),
+                Literal(numerator / substitute(denominator, {size: even})),
             )
 
 
@@ -75,11 +76,11 @@ def _columns(spot: Spot, value: Any) -> Written:
             ):
                 continue
             for times in (sympy.Rational(1, 2), 1):
-                shown = Literal(value.subs(place, times * COLUMN))
+                shown = Literal(substitute(value, {place: times * COLUMN}))
                 yield (
                     f"each column has a frequency of its own: {{line}} has {shown} in the place of {spot.part}, which both "
                     "columns of a pair share",
-                    Literal(value.subs(place, times * entry)),
+                    Literal(substitute(value, {place: times * entry})),
                 )
 
 

@@ -27,7 +27,7 @@ from spec.language.expr import (
     Ref,
     Times,
 )
-from spec.language.trees import free_symbols, refs
+from spec.language.trees import free_symbols, refs, substitute
 from verify.slips.activations import activations, functions
 from verify.slips.angles import bases, even_sizes, quotients, turns
 from verify.slips.spots import Spot, Written, fixed
@@ -83,17 +83,17 @@ def sizes(spot: Spot) -> Written:
     every = {s: None for item in spot.flat.inputs for s in _sizes_of(item)}
     for symbol in sorted((s for s in free_symbols(part) if not s.is_positive), key=str):
         for step, said in ((1, "1, not 0"), (-1, "−1, not 0")):
-            new = Literal(part.value.subs(symbol, symbol + step))
+            new = Literal(substitute(part.value, {symbol: symbol + step}))
             yield f"off by one: {symbol} counts from {said}, in {{line}}", new
     for size in sorted(inside, key=str):
         for step, said in ((-1, f"{size} − 1"), (1, f"{size} + 1"), (-2, f"{size} − 2")):
-            new = Literal(part.value.subs(size, size + step))
+            new = Literal(substitute(part.value, {size: size + step}))
             yield f"{{line}} has {said} in the place of {size}", new
         for other in every:
             if other != size:
-                new = Literal(part.value.subs(size, other))
+                new = Literal(substitute(part.value, {size: other}))
                 yield f"{{line}} has {new} in the place of {part}", new
-                new = Literal(part.value.subs(size, size * other))
+                new = Literal(substitute(part.value, {size: size * other}))
                 yield f"{{line}} has {new} in the place of {part}", new
 
 
