@@ -14,12 +14,11 @@ from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.proving.proof import Checked, check
-from spec.language.proving.rules.register import RULES
 from spec.language.registry import formulas
-from spec.language.render import hypotheses, latex, numbered, written_for
+from spec.language.render import hypotheses, numbered, written_for
 from spec.language.theorem import Assurance, Theorem
 
-from .derivations import AT_ONCE, SIGNS, Derivations, anchor, applied, record, rests, row, spoken
+from .derivations import AT_ONCE, Derivations, anchor, applied, record, rests, row, spoken
 from .lines import helper
 from .markup import Line, badge, code, folded, inline, maths, sentence, statement, table
 
@@ -174,20 +173,6 @@ def _hypotheses(theorem: Theorem, formula: Formula) -> str:
         hypotheses(theorem, formula, inline, lambda said: f"<code>{escape(said)}</code>", "latex")
     )
     return f"{text[0].upper()}{text[1:]}:" if text else ""
-
-
-def rules_table() -> str:
-    """Every rule of rewriting with its law over generic tensors."""
-    rows = []
-    for rule in RULES.values():
-        law = rule.law()
-        rows.append(
-            (
-                f'<b id="rule-{rule.name}">{escape(rule.name.replace("_", " "))}</b><br>{escape(rule.sentence)}',
-                inline(f"{latex(law.left)} {SIGNS[law.relation]} {latex(law.right)}"),
-            )
-        )
-    return table(("Rule", "An instance"), rows, "rules")
 
 
 def trusted() -> str:
