@@ -242,7 +242,8 @@ def simpler_examples(draw: st.DrawFn, example: Example, plain: Plain, kept: froz
         }
         made = {n: rounded(v, found.dtype) if _is_real(v) else v for n, v in made.items()}
         found = replace(found, inputs=made) if group == "inputs" else replace(found, cotangents=made)
-    return found
+    within = plain.supported.within
+    return found if within is None else within.brought(found)
 
 
 def _is_real(value: Any) -> bool:

@@ -128,7 +128,8 @@ def others(judge: Judge, example: Example) -> Example:
             changed[tensor.name] = ~value
         else:
             changed[tensor.name] = np.flip(value).copy()
-    return example.changed(**changed)
+    moved, within = example.changed(**changed), example.supported.within
+    return moved if within is None else within.brought(moved)
 
 
 def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome:
