@@ -74,9 +74,7 @@ class SoftmaxGroups:
 
 @dataclass(frozen=True)
 class _Sum:
-    """An exponent in a sum of exponentials, the largest of all of them, and what the sum runs over, if it does; ``joint`` is one
-    of several terms.
-    """
+    """An exponent in a sum of exponentials, the largest of them, and what the sum runs over; ``joint``: one of several terms."""
 
     exponent: Node
     largest: MaxOf

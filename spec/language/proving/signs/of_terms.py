@@ -257,9 +257,7 @@ def _tangents(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
 
 
 def _tangents_within(n: Normal, poly: Poly, facts: Facts) -> Iterator[Poly]:
-    """The polynomial over eᶻ, for an eᶻ that it takes away, with Σ a·(1 + x + y) for every eʸ·Σ a·eˣ in which all a are at
-    least 0.
-    """
+    """The polynomial over eᶻ, for an eᶻ that it takes away, with Σ a·(1 + x + y) for every eʸ·Σ a·eˣ in which all a ≥ 0."""
     taken = {m.exponent.key: m.exponent for m, c in poly.terms.items() if c < 0 and m.exponent is not None}
     for _, z in sorted(taken.items()):
         lower, found = Poly(), False
