@@ -278,9 +278,7 @@ def test_a_buffer_that_is_returned_again_violates_no_theorem():
         return buffer.copy_(out)
 
     report = check(buffered, "attention.softmax", max_examples=30, causes=False)
-    kinds = {c.kind for c in report.falsified}
-    assert "robustness" in kinds
-    assert "theorem" not in kinds
+    assert {c.kind for c in report.falsified} == {"robustness"}
 
 
 def test_a_callable_that_is_wrong_whenever_it_has_seen_its_inputs_is_caught_by_calling_it_twice():
