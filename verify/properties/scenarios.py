@@ -332,7 +332,7 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("large sizes", one_large_size, examples=large_examples),
     Scenario("a large batch", of_a_large_batch, examples=large_batch),
     Scenario("at a boundary", at_a_boundary, examples=boundary_examples),
-    Scenario("in inference mode", in_inference_mode, fresh=True, repeats=True),
+    Scenario("in inference mode", in_inference_mode, fresh=True),
     Scenario(WRITTEN_TO, results_written_to, repeats=True, fresh=True),
 )
 
