@@ -23,6 +23,12 @@ def dtypes(formula: str, expected: str, **given: Tensor) -> TypeError:
     return TypeError(f"{formula}: expected {expected}; got {got}")
 
 
+def kind(formula: str, name: str, expected: str, given: object) -> TypeError:
+    """The error for an argument that is not ``expected``, for instance "a tensor"."""
+    got = repr(given) if given is None or isinstance(given, (bool, int, float, str)) else type(given).__name__
+    return TypeError(f"{formula}: expected {expected} as {name}; got {got}")
+
+
 def check_floating(formula: str, **given: Tensor) -> None:
     """Refuse tensors that are not all of one floating dtype (autocast may mix them: it casts them itself)."""
     first, *rest = given.values()
@@ -41,6 +47,20 @@ def check_lead(formula: str, vectors: Mapping[str, Tensor] | None = None, /, **g
         return broadcast_shapes(*leads)
     except RuntimeError:
         raise shapes(formula, "leading dimensions that broadcast", **vectors, **given) from None
+
+
+def check_belonging(formula: str, lead: torch.Size, axes: int, **given: Tensor) -> torch.Size:
+    """The leading dimensions of data and of what belongs to them, such as a mask, whose own ``axes`` come last; refuse what has
+    more of them than the data, which would give a result of another shape, and what does not broadcast.
+    """
+    try:
+        whole = broadcast_shapes(lead, *(x.shape[: x.ndim - axes] for x in given.values()))
+    except RuntimeError:
+        whole = torch.Size()
+    if len(whole) != len(lead):
+        names, data = " and ".join(given), tuple(lead)
+        raise shapes(formula, f"{names} whose leading dimensions broadcast to those of the data, {data}", **given)
+    return whole
 
 
 def check_heights(formula: str, weights: Iterable[Tensor]) -> None:

@@ -9,6 +9,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse
+from impl._arguments import check_arguments
 from impl.normalization import layer_norm
 
 __all__ = ["bert", "token"]
@@ -77,3 +78,6 @@ def _rows(formula: str, expected: str, **given: Tensor) -> Tensor:
         return F.embedding(ids, table)
     except IndexError:
         raise _refuse.out_of_range(formula, name, ids, table.shape[0]) from None
+
+
+check_arguments(__name__)

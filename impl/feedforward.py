@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
+from impl._arguments import check_arguments
 
 __all__ = ["gelu", "relu"]
 
@@ -57,3 +58,6 @@ def _check(formula: str, x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: 
         expected = "x (... d), W_1 (d f), b_1 (f), W_2 (f d), b_2 (d)"
         raise _refuse.shapes(formula, expected, x=x, W_1=W_1, b_1=b_1, W_2=W_2, b_2=b_2)
     _refuse.check_floating(formula, x=x, W_1=W_1, b_1=b_1, W_2=W_2, b_2=b_2)
+
+
+check_arguments(__name__)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
+from impl._arguments import check_arguments
 from impl.feedforward import gelu
 
 __all__ = ["add_norm", "layer_norm", "residual", "rms_norm"]
@@ -95,3 +96,6 @@ def add_norm(
 def _check_eps(formula: str, eps: float) -> None:
     if not (isinstance(eps, (int, float)) and eps > 0):
         raise ValueError(f"{formula}: expected a number eps > 0; got eps {eps!r}")
+
+
+check_arguments(__name__)

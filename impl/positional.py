@@ -14,6 +14,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse
+from impl._arguments import check_arguments
 
 __all__ = ["learned", "sinusoidal"]
 
@@ -168,3 +169,6 @@ def learned(pos: Integer[Tensor, "... n"], W_PE: Float[Tensor, "N d"]) -> Float[
         N = W_PE.shape[0]
         wrong = pos[(pos < 0) | (pos >= N)][0].item()
         raise IndexError(f"positional.learned: expected positions in 0..{N - 1}; got pos {wrong}") from None
+
+
+check_arguments(__name__)

@@ -25,6 +25,7 @@ from jaxtyping import Bool, Float, Integer
 from torch import Generator, Tensor, nn
 
 from impl import _refuse
+from impl._arguments import check_arguments
 from impl.attention.steps import context
 from impl.embedding import token
 from impl.recurrent import lstm_bidirectional, stacked
@@ -291,3 +292,6 @@ def _matrix(*shape: int, generator: Generator | None) -> nn.Parameter:
 def _table(words: int, p: int, generator: Generator | None) -> nn.Parameter:
     """A row of unit normal entries for each word, as nn.Embedding begins."""
     return nn.Parameter(torch.empty(words, p).normal_(generator=generator))
+
+
+check_arguments(__name__)

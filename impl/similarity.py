@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
+from impl._arguments import check_arguments
 from impl._refuse import broadcast_shapes
 
 __all__ = ["cosine", "dot"]
@@ -61,3 +62,6 @@ def _check(formula: str, x: Tensor, y: Tensor) -> None:
         raise _refuse.shapes(formula, "leading dimensions that broadcast", x=x, y=y) from None
     if x.dtype != y.dtype or not x.is_floating_point():
         _refuse.check_floating(formula, x=x, y=y)
+
+
+check_arguments(__name__)

@@ -14,6 +14,7 @@ hessian, …) takes the math path by itself. For ``create_graph=True``, ``torch.
 either mode. In 16 bits the fused kernel also rounds the weights before it sums with them; the math path rounds once, at the end.
 """
 
+from impl._arguments import check_arguments
 from impl.attention import layouts as layouts
 from impl.attention.masks import causal_mask, key_padding_mask
 from impl.attention.mixing import Attention, attend
@@ -46,3 +47,5 @@ __all__ = [
     "bahdanau_step",
     "luong_step",
 ]
+
+check_arguments(__name__)

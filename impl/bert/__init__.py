@@ -10,6 +10,7 @@ head on it. ``WordPiece`` makes ids of text; ``labels_of_pieces`` and ``values_o
 Masks are boolean, **True for a real token**; modules never read padding, and take it out before the embeddings on the CPU.
 """
 
+from impl._arguments import check_arguments
 from impl.bert.config import BertConfig
 from impl.bert.features import Features, features
 from impl.bert.functions import LayerWeights, encoder, layer, pooler
@@ -63,3 +64,5 @@ __all__ = [
     "labels_of_pieces",
     "values_of_words",
 ]
+
+check_arguments(__name__)

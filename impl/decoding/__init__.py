@@ -10,6 +10,7 @@
 Statements: ``decoding.greedy``, ``decoding.beam``, ``decoding.sample``.
 """
 
+from impl._arguments import check_arguments
 from impl.decoding.drawing import sample, sampled
 from impl.decoding.penalties import penalised
 from impl.decoding.search import Beams, Decoded, beam, greedy
@@ -27,3 +28,5 @@ __all__ = [
     "StepModel",
     "Recomputed",
 ]
+
+check_arguments(__name__)

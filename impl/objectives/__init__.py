@@ -5,6 +5,7 @@ NaN included, reaches neither loss nor gradient. Leading dimensions are batches,
 mean over its own targets. A 16-bit result is computed in float32 and rounded once.
 """
 
+from impl._arguments import check_arguments
 from impl.objectives.linear import linear_cross_entropy
 from impl.objectives.losses import autoregressive, cross_entropy, distillation
 from impl.objectives.pretraining import bert, mlm, nsp
@@ -20,3 +21,5 @@ __all__ = [
     "nsp",
     "bert",
 ]
+
+check_arguments(__name__)

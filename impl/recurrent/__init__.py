@@ -21,6 +21,7 @@ at its own end, and the backward direction begins there. Beyond it states are 0,
 included, reaches neither output nor gradient.
 """
 
+from impl._arguments import check_arguments
 from impl.recurrent.cells import lstm_cell, rnn_cell
 from impl.recurrent.gru import gru, gru_cell
 from impl.recurrent.language_model import BiLM, BiLMConfig, ElmoMix, bilm_objective, elmo_mix
@@ -44,3 +45,5 @@ __all__ = [
     "BiLM",
     "ElmoMix",
 ]
+
+check_arguments(__name__)

@@ -8,6 +8,7 @@ The functions are the statements. The modules hold a score's parameters behind o
 softmax over the keys is the attention weights (``impl.attention.Attention`` takes any of them); ``SCORES`` names them.
 """
 
+from impl._arguments import check_arguments
 from impl.scores.modules import SCORES, Additive, Cosine, Dot, General, Location, ScaledDot, Score
 from impl.scores.networks import additive, additive_of_halves, location
 from impl.scores.products import cosine, dot, general, scaled_dot
@@ -29,3 +30,5 @@ __all__ = [
     "Cosine",
     "SCORES",
 ]
+
+check_arguments(__name__)

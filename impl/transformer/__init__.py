@@ -14,6 +14,7 @@ Masks are boolean. One over words (... n) is **True for a real token**; what sta
 nor a gradient. One over pairs (... n m), which layers take, is True where a token may attend.
 """
 
+from impl._arguments import check_arguments
 from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
 from impl.transformer.counts import cost
@@ -50,3 +51,5 @@ __all__ = [
     "Cache",
     "Conditioned",
 ]
+
+check_arguments(__name__)

@@ -1,0 +1,84 @@
+"""What public functions are given: a tensor, an integer or a number where they say so, or one line that names what is not.
+
+A package says ``check_arguments(__name__)`` once, behind its names. Only calls from outside are checked: within a package, functions
+call each other as they are. What the compiler traces was checked before, and is not checked again.
+"""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from types import FunctionType, NoneType, UnionType
+from typing import Any, NamedTuple, Union, get_args, get_origin
+
+import torch
+from torch import Tensor
+
+from impl import _refuse
+
+
+class Kind(NamedTuple):
+    """What is expected of an argument, in words, and whether a value is that."""
+
+    words: str
+    fits: Callable[[object], bool]
+
+
+INTEGER = Kind("an integer", lambda value: type(value) is int or _refuse.is_integer(value))
+NUMBER = Kind("a number", lambda value: type(value) is float or _refuse.is_number(value))
+
+
+def check_arguments(package: str) -> None:
+    """Have what ``package`` names in ``__all__``, functions and methods of classes, refuse arguments of the wrong kind: TypeError."""
+    module = sys.modules[package]
+    for name in module.__all__:
+        public, told = getattr(module, name), f"{package.removeprefix('impl.')}.{name}"
+        if isinstance(public, FunctionType):
+            checked = _checked(public, told)
+            setattr(module, name, checked)
+            setattr(sys.modules[public.__module__], public.__name__, checked)  # where pickle looks for it
+        elif isinstance(public, type) and not (issubclass(public, tuple) or is_dataclass(public)):
+            for attribute, method in list(vars(public).items()):
+                if isinstance(method, FunctionType) and (attribute == "__init__" or attribute[0] != "_"):
+                    setattr(public, attribute, _checked(method, told))
+
+
+def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
+    """The function, refusing arguments that are not of their kind."""
+    hints = inspect.get_annotations(function, eval_str=True)
+    kinds = {name: _kind(hints.get(name)) for name in inspect.signature(function).parameters}
+    placed = list(kinds.items())
+
+    @functools.wraps(function)
+    def checked(*args: Any, **named: Any) -> Any:
+        if not torch.compiler.is_compiling():
+            for (name, kind), value in zip(placed, args, strict=False):
+                if kind is not None and not kind.fits(value):
+                    raise _refuse.kind(told, name, kind.words, value)
+            for name, value in named.items():
+                if (kind := kinds.get(name)) is not None and not kind.fits(value):
+                    raise _refuse.kind(told, name, kind.words, value)
+        return function(*args, **named)
+
+    # The compiler counts how often it compiles one code: each function has its own.
+    checked.__code__ = checked.__code__.replace(co_name=function.__name__)
+    return checked
+
+
+def _kind(hint: Any) -> Kind | None:
+    """The kind that an annotation asks for; None where it leaves more than one open."""
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    wanted = [getattr(option, "array_type", option) for option in options if option is not NoneType]
+    if set(wanted) == {int, float}:
+        wanted = [float]
+    if len(wanted) != 1 or not isinstance(wanted[0], type) or getattr(wanted[0], "_is_protocol", False):
+        return None
+    (kind,) = wanted
+    if kind in (bool, str) or issubclass(kind, tuple):
+        return None
+    known = {int: INTEGER, float: NUMBER, Tensor: Kind("a tensor", lambda value: isinstance(value, Tensor))}
+    words, fits = known.get(kind) or Kind(f"a {kind.__name__}", lambda value: isinstance(value, kind))
+    if NoneType in options:
+        return Kind(f"{words} or None", lambda value: value is None or fits(value))
+    return Kind(words, fits)
