@@ -1,7 +1,7 @@
 """What public functions are given: a tensor, an integer or a number where they say so, or one line that names what is not.
 
-A package says ``check_arguments(__name__)`` once, behind its names. Only calls from outside are checked: within a package, functions
-call each other as they are. What the compiler traces was checked before, and is not checked again.
+A package says ``check_arguments(__name__)`` once, behind its names. Only calls from outside are checked: within a package,
+functions call each other as they are. What the compiler traces is not checked.
 """
 
 import functools
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from types import FunctionType, NoneType, UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor
@@ -30,7 +30,7 @@ NUMBER = Kind("a number", lambda value: type(value) is float or _refuse.is_numbe
 
 
 def check_arguments(package: str) -> None:
-    """Have what ``package`` names in ``__all__``, functions and methods of classes, refuse arguments of the wrong kind: TypeError."""
+    """Have what ``package`` names in ``__all__``, functions and classes, refuse arguments of the wrong kind: TypeError."""
     module = sys.modules[package]
     for name in module.__all__:
         public, told = getattr(module, name), f"{package.removeprefix('impl.')}.{name}"
@@ -48,6 +48,13 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
     """The function, refusing arguments that are not of their kind."""
     hints = inspect.get_annotations(function, eval_str=True)
     kinds = {name: _kind(hints.get(name)) for name in inspect.signature(function).parameters}
+    for named in {
+        "placement",
+        "drawing",
+    } & kinds.keys():  # what it holds may be given by name, as if each were a parameter
+        (packed,) = get_args(hints[named])
+        kinds = {**kinds, **{name: _kind(hint) for name, hint in get_type_hints(packed).items()}}
+        del kinds[named]
     placed = list(kinds.items())
 
     @functools.wraps(function)
@@ -57,9 +64,18 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
                 if kind is not None and not kind.fits(value):
                     raise _refuse.kind(told, name, kind.words, value)
             for name, value in named.items():
-                if (kind := kinds.get(name)) is not None and not kind.fits(value):
+                if name not in kinds:
+                    raise TypeError(f"{told}: expected no argument {name!r}; known are {', '.join(kinds)}")
+                if (kind := kinds[name]) is not None and not kind.fits(value):
                     raise _refuse.kind(told, name, kind.words, value)
-        return function(*args, **named)
+        try:
+            return function(*args, **named)
+        except RuntimeError as error:
+            if str(error).startswith("vmap: It looks like"):  # torch says at length which of its functions
+                raise RuntimeError(
+                    f"{told}: vmap cannot follow it, it looks at values; give it the batch"
+                ) from error
+            raise
 
     # The compiler counts how often it compiles one code: each function has its own.
     checked.__code__ = checked.__code__.replace(co_name=function.__name__)

@@ -10,6 +10,8 @@ from numbers import Real
 import torch
 from torch import Tensor
 
+from impl._transforms import readable
+
 
 def shapes(formula: str, expected: str, **given: Tensor) -> ValueError:
     """The error for shapes that do not fit ``expected``, for instance ``"q (... n d_k), k (... m d_k)"``."""
@@ -56,10 +58,12 @@ def check_belonging(formula: str, lead: torch.Size, axes: int, **given: Tensor) 
     try:
         whole = broadcast_shapes(lead, *(x.shape[: x.ndim - axes] for x in given.values()))
     except RuntimeError:
-        whole = torch.Size()
-    if len(whole) != len(lead):
-        names, data = " and ".join(given), tuple(lead)
-        raise shapes(formula, f"{names} whose leading dimensions broadcast to those of the data, {data}", **given)
+        whole = None
+    if whole is None or len(whole) != len(lead):
+        names = " and ".join(given)
+        raise shapes(
+            formula, f"leading dimensions of {names} that broadcast to {tuple(lead)}, the data's", **given
+        )
     return whole
 
 
@@ -106,8 +110,18 @@ def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:
     return torch.Size(whole)
 
 
+def check_range(formula: str, name: str, ids: Tensor, size: int) -> None:
+    """Refuse integers that are not all in 0..size − 1, where looking at them is free."""
+    if readable(ids) and ids.numel():
+        low, high = ids.aminmax()
+        if low < 0 or high >= size:
+            raise out_of_range(formula, name, ids, size)
+
+
 def out_of_range(formula: str, name: str, ids: Tensor, size: int) -> IndexError:
     """The error for integers that are not all in 0..size − 1: it names the first that is not, and where it stands."""
+    if not readable(ids):
+        return IndexError(f"{formula}: expected {name} in 0..{size - 1}, below {size}")
     place = ((ids < 0) | (ids >= size)).nonzero()[0].tolist()
     at, value = f"[{', '.join(map(str, place))}]" if place else "", ids[tuple(place)].item()
     return IndexError(f"{formula}: expected {name} in 0..{size - 1}, below {size}; got {name}{at} = {value}")

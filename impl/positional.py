@@ -166,9 +166,7 @@ def learned(pos: Integer[Tensor, "... n"], W_PE: Float[Tensor, "N d"]) -> Float[
     try:
         return F.embedding(pos, W_PE)
     except IndexError:
-        N = W_PE.shape[0]
-        wrong = pos[(pos < 0) | (pos >= N)][0].item()
-        raise IndexError(f"positional.learned: expected positions in 0..{N - 1}; got pos {wrong}") from None
+        raise _refuse.out_of_range("positional.learned", "pos", pos, W_PE.shape[0]) from None
 
 
 check_arguments(__name__)

@@ -17,7 +17,7 @@ A source in a batch gets what it gets alone: nothing behind its length is read, 
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
 import torch
 import torch.nn.functional as F
@@ -26,6 +26,7 @@ from torch import Generator, Tensor, nn
 
 from impl import _refuse
 from impl._arguments import check_arguments
+from impl._placement import Drawing, Placement
 from impl.attention.steps import context
 from impl.embedding import token
 from impl.recurrent import lstm_bidirectional, stacked
@@ -80,14 +81,15 @@ class Encoded(NamedTuple):
 class Encoder(nn.Module):
     """A bidirectional LSTM over embedded words, d/2 units each way."""
 
-    def __init__(self, config: Config, generator: Generator | None = None) -> None:
+    def __init__(self, config: Config, **drawing: Unpack[Drawing]) -> None:
         super().__init__()
         p, half = config.embedding, config.state // 2
-        self.E = _table(config.source_words, p, generator)
-        self.W_x = _matrix(2, 4 * half, p, generator=generator)
-        self.W_h = _matrix(2, 4 * half, half, generator=generator)
+        self.E = _table(config.source_words, p, **drawing)
+        self.W_x = _matrix(2, 4 * half, p, **drawing)
+        self.W_h = _matrix(2, 4 * half, half, **drawing)
         # A forget gate that begins open (second of torch's four blocks): Jozefowicz, Zaremba & Sutskever 2015.
-        self.b = nn.Parameter(torch.tensor([0.0, 1.0, 0.0, 0.0]).repeat_interleave(half).repeat(2, 1))
+        begins = torch.tensor([0.0, 1.0, 0.0, 0.0]).repeat_interleave(half).repeat(2, 1)
+        self.b = nn.Parameter(begins.to(self.E))
 
     def forward(self, source: Integer[Tensor, "b m"], lengths: Integer[Tensor, " b"]) -> Encoded:
         """The annotations of sources (b m), of which the first ``lengths`` words count.
@@ -110,14 +112,14 @@ class Decoder(nn.Module):
     step's features f. A subclass says how states follow one another.
     """
 
-    def __init__(self, config: Config, generator: Generator | None = None) -> None:
+    def __init__(self, config: Config, **drawing: Unpack[Drawing]) -> None:
         super().__init__()
         V, d, p = config.target_words, config.state, config.embedding
-        self.E = _table(V, p, generator)
-        self.W_0 = _matrix(d, d, generator=generator)
-        self.W_s = nn.Parameter(nn.init.orthogonal_(torch.empty(d, d), generator=generator))
-        self.W_y = _matrix(d, p, generator=generator)
-        self.W_o = _matrix(V, d, generator=generator)
+        self.E = _table(V, p, **drawing)
+        self.W_0 = _matrix(d, d, **drawing)
+        self.W_s = _orthogonal(d, **drawing)
+        self.W_y = _matrix(d, p, **drawing)
+        self.W_o = _matrix(V, d, **drawing)
 
     def start(self, encoded: Encoded) -> Float[Tensor, "b d"]:
         """The state before the first word."""
@@ -157,9 +159,9 @@ class Bottleneck(Decoder):
     has d numbers, however long the source is (Cho et al. 2014, "Learning Phrase Representations using RNN Encoder–Decoder").
     """
 
-    def __init__(self, config: Config, generator: Generator | None = None) -> None:
-        super().__init__(config, generator)
-        self.W_c = _matrix(config.state, config.state, generator=generator)
+    def __init__(self, config: Config, **drawing: Unpack[Drawing]) -> None:
+        super().__init__(config, **drawing)
+        self.W_c = _matrix(config.state, config.state, **drawing)
 
     def prepare(self, encoded: Encoded) -> Float[Tensor, "b d"]:
         """The context c."""
@@ -177,12 +179,12 @@ class Bottleneck(Decoder):
 class Bahdanau(Decoder):
     """The step of ``attention.bahdanau_step``; the state, which holds the context, is the feature."""
 
-    def __init__(self, config: Config, generator: Generator | None = None) -> None:
-        super().__init__(config, generator)
+    def __init__(self, config: Config, **drawing: Unpack[Drawing]) -> None:
+        super().__init__(config, **drawing)
         d, a = config.state, config.alignment
-        self.W = _matrix(a, 2 * d, generator=generator)
-        self.v = nn.Parameter(_matrix(1, a, generator=generator).detach().squeeze(0))
-        self.W_c = _matrix(d, d, generator=generator)
+        self.W = _matrix(a, 2 * d, **drawing)
+        self.v = nn.Parameter(_matrix(1, a, **drawing).detach().squeeze(0))
+        self.W_c = _matrix(d, d, **drawing)
 
     def prepare(self, encoded: Encoded) -> Float[Tensor, "b m a"]:
         """The half of the alignment's hidden layer that depends on the annotations."""
@@ -207,9 +209,9 @@ class Bahdanau(Decoder):
 class Luong(Decoder):
     """The step of ``attention.luong_step``; its h̃ is the feature."""
 
-    def __init__(self, config: Config, generator: Generator | None = None) -> None:
-        super().__init__(config, generator)
-        self.W_c = _matrix(config.state, 2 * config.state, generator=generator)
+    def __init__(self, config: Config, **drawing: Unpack[Drawing]) -> None:
+        super().__init__(config, **drawing)
+        self.W_c = _matrix(config.state, 2 * config.state, **drawing)
 
     def prepare(self, encoded: Encoded) -> Float[Tensor, "b m d"]:
         """The annotations as they are."""
@@ -230,11 +232,11 @@ DECODERS: dict[str, type[Decoder]] = {"none": Bottleneck, "bahdanau": Bahdanau, 
 class Seq2Seq(nn.Module):
     """An encoder and the decoder that ``config.attention`` names. Parameters are drawn from ``generator``, if one is given."""
 
-    def __init__(self, config: Config, *, generator: Generator | None = None) -> None:
+    def __init__(self, config: Config, **drawing: Unpack[Drawing]) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config, generator)
-        self.decoder = DECODERS[config.attention](config, generator)
+        self.encoder = Encoder(config, **drawing)
+        self.decoder = DECODERS[config.attention](config, **drawing)
 
     def forward(
         self, source: Integer[Tensor, "b m"], lengths: Integer[Tensor, " b"], previous: Integer[Tensor, "b T"]
@@ -283,15 +285,23 @@ def _run(
     return states
 
 
-def _matrix(*shape: int, generator: Generator | None) -> nn.Parameter:
+def _matrix(*shape: int, generator: Generator | None = None, **placement: Unpack[Placement]) -> nn.Parameter:
     """Uniform within 1/√columns, as nn.Linear begins."""
     limit = 1 / math.sqrt(shape[-1])
-    return nn.Parameter(torch.empty(*shape).uniform_(-limit, limit, generator=generator))
+    return nn.Parameter(torch.empty(*shape, **placement).uniform_(-limit, limit, generator=generator))
 
 
-def _table(words: int, p: int, generator: Generator | None) -> nn.Parameter:
+def _orthogonal(d: int, generator: Generator | None = None, **placement: Unpack[Placement]) -> nn.Parameter:
+    """Orthogonal; found in the default dtype, since torch finds none in 16 bits."""
+    drawn = nn.init.orthogonal_(torch.empty(d, d, device=placement.get("device")), generator=generator)
+    return nn.Parameter(drawn.to(placement.get("dtype")))
+
+
+def _table(
+    words: int, p: int, generator: Generator | None = None, **placement: Unpack[Placement]
+) -> nn.Parameter:
     """A row of unit normal entries for each word, as nn.Embedding begins."""
-    return nn.Parameter(torch.empty(words, p).normal_(generator=generator))
+    return nn.Parameter(torch.empty(words, p, **placement).normal_(generator=generator))
 
 
 check_arguments(__name__)

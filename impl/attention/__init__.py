@@ -1,9 +1,10 @@
 """Attention: a softmax over the keys a query may attend to, and the mean of their values under it.
 
 Letters are the statements': n queries and m keys of d_k entries, m values of d_v entries; s scores, a weights, z contexts.
-Leading dimensions are batches (heads among them) and broadcast.
+Leading dimensions are batches (heads among them) and broadcast. Modules take ``device`` and ``dtype`` by name, as torch's do.
 
-A mask is boolean and **True means "may attend"**; it broadcasts to (... n m), so (... 1 m) hides padding keys. A query
+A mask is boolean and **True means "may attend"**; it broadcasts to (... n m), so (... 1 m) hides padding keys, and has no more
+leading dimensions than what it is for. A query
 that may attend to nothing gets 0 and passes no gradient. What stands in a slot that no query may attend to, NaN and
 Inf included, reaches neither output nor gradient: torch's kernels multiply it by 0, which leaves NaN as it is.
 
@@ -16,6 +17,7 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 
 from impl._arguments import check_arguments
 from impl.attention import layouts as layouts
+from impl.attention.cache import KeyValueCache
 from impl.attention.masks import causal_mask, key_padding_mask
 from impl.attention.mixing import Attention, attend
 from impl.attention.multihead import MultiHeadAttention
@@ -41,6 +43,7 @@ __all__ = [
     "biased_multi_head",
     "causal_multi_head",
     "MultiHeadAttention",
+    "KeyValueCache",
     "hard",
     "log_weight",
     "local",

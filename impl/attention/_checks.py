@@ -28,8 +28,8 @@ def check_backend(formula: str, backend: str) -> None:
         raise ValueError(f"{formula}: backend is 'auto' or 'math'; got {backend!r}")
 
 
-def check_mask(formula: str, mask: Tensor, n: int, m: int) -> None:
-    """Refuse a mask that is not boolean or whose last two dimensions do not broadcast to (n m)."""
+def check_mask(formula: str, mask: Tensor, n: int, m: int, lead: torch.Size | None = None) -> None:
+    """Refuse a mask that is not boolean, whose last two dimensions do not broadcast to (n m), or the others to ``lead``."""
     if mask.dtype != torch.bool:
         raise _refuse.dtypes(
             formula, "a boolean mask, True = may attend (of an additive mask: mask > -inf)", mask=mask
@@ -37,9 +37,20 @@ def check_mask(formula: str, mask: Tensor, n: int, m: int) -> None:
     ms = mask.shape
     if len(ms) < 2 or (ms[-1] != m and ms[-1] != 1) or (ms[-2] != n and ms[-2] != 1):
         raise _refuse.shapes(formula, f"a mask that broadcasts to (... n m) = (... {n} {m})", mask=mask)
+    if lead is not None:
+        _refuse.check_belonging(formula, lead, 2, mask=mask)
+
+
+def check_bias(formula: str, bias: Tensor, n: int, m: int, lead: torch.Size) -> None:
+    """Refuse a bias of the scores that is not floating, or does not broadcast to (... n m) with ``lead`` in front."""
+    if not bias.is_floating_point():
+        raise _refuse.dtypes(formula, "a floating bias", bias=bias)
+    if bias.dim() < 2 or bias.shape[-1] not in (1, m) or bias.shape[-2] not in (1, n):
+        raise _refuse.shapes(formula, f"a bias that broadcasts to (... n m) = (... {n} {m})", bias=bias)
+    _refuse.check_belonging(formula, lead, 2, bias=bias)
 
 
 def check_lead(formula: str, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> torch.Size:
-    """The leading dimensions that q, k, v and the mask, if any, broadcast to; refuse them if there are none."""
-    masked = {} if mask is None else {"mask": mask}
-    return _refuse.check_lead(formula, q=q, k=k, v=v, **masked)
+    """The leading dimensions that q, k and v broadcast to; refuse them if there are none, and a mask that has others."""
+    lead = _refuse.check_lead(formula, q=q, k=k, v=v)
+    return lead if mask is None else _refuse.check_belonging(formula, lead, 2, mask=mask)

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Integer
 from torch import Tensor
 
 from impl import _refuse
-from impl._transforms import in_func
+from impl._transforms import readable
 
 __all__ = ["causal_mask", "key_padding_mask"]
 
@@ -53,10 +53,9 @@ def blank(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor
 
 def unsafe(*tensors: Tensor) -> bool:
     """Whether hidden slots have to be blanked: where something is not finite, and where looking at values would wait for
-    the device, stop the compiler or a transform.
+    the device, stop the compiler or vmap.
     """
-    looking = tensors[0].is_cpu and not torch.compiler.is_compiling() and not in_func()
-    return not looking or not finite(*tensors)
+    return not readable(tensors[0]) or not finite(*tensors)
 
 
 def finite(*tensors: Tensor) -> bool:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from impl import _refuse
 from impl.attention._checks import check_mask
 from impl.attention.masks import blank, unsafe
-from impl.attention.weights import scaled_dot_product, softmax
+from impl.attention.weights import masked_softmax, scaled_dot_product
 from impl.scores import ScaledDot, Score
 
 __all__ = ["attend", "Attention"]
@@ -30,10 +30,12 @@ def attend(
     _refuse.check_floating("attention.attend", s=s, v=v)
     if min(s.dim(), v.dim()) < 2 or s.shape[-1] != v.shape[-2]:
         raise _refuse.shapes("attention.attend", "s (... n m), v (... m d_v)", s=s, v=v)
-    _refuse.check_lead("attention.attend", s=s, v=v, **({} if mask is None else {"mask": mask}))
+    lead = _refuse.check_lead("attention.attend", s=s, v=v)
+    if mask is not None:
+        check_mask("attention.attend", mask, s.shape[-2], s.shape[-1], lead)
     if s.dtype.itemsize == 2:
         return attend(s.float(), v.float(), mask).to(v.dtype)
-    a = softmax(s, mask)
+    a = masked_softmax(s, mask)
     if mask is not None and unsafe(v):
         v = torch.where(mask.any(-2).unsqueeze(-1), v, 0.0)
     return a @ v
@@ -84,4 +86,4 @@ class Attention(nn.Module):
             if unsafe(q, k, v):
                 q, k, v = blank(q, k, v, mask)
         s = self.score(q, k)
-        return (attend(s, v, mask), softmax(s, mask)) if return_weights else attend(s, v, mask)
+        return (attend(s, v, mask), masked_softmax(s, mask)) if return_weights else attend(s, v, mask)

@@ -148,10 +148,9 @@ def biased_multi_head(
     if y.dim() < 2 or y.shape[-1] != x.shape[-1]:
         raise _refuse.shapes(formula, f"y (... m d_model) with d_model = {x.shape[-1]}", y=y)
     _refuse.check_floating(formula, **given)
+    lead = _refuse.check_lead(formula, **given)
     if mask is not None:
-        check_mask(formula, mask, x.shape[-2], y.shape[-2])
-        given["mask"] = mask
-    _refuse.check_lead(formula, **given)
+        check_mask(formula, mask, x.shape[-2], y.shape[-2], lead)
     check_backend(formula, backend)
     x, y = blank_sequences(x, y, mask)
     projections = ((x, W_q, b_q), (y, W_k, b_k), (y, W_v, b_v))
@@ -188,7 +187,7 @@ def causal_multi_head(
         x @ W.transpose(0, 1).flatten(1) + b.flatten() for W, b in ((W_q, b_q), (W_k, b_k), (W_v, b_v))
     )
     z = causal(*(split_heads(each, h) for each in projected), backend=backend)
-    return z.transpose(-3, -2).flatten(-2) @ W_o + b_o
+    return beside(z) @ W_o + b_o
 
 
 def split_heads(x: Tensor, h: int) -> Tensor:
@@ -197,17 +196,27 @@ def split_heads(x: Tensor, h: int) -> Tensor:
 
 
 def attend_heads(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, return_weights: bool, backend: Backend
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    return_weights: bool,
+    backend: Backend,
+    bias: Tensor | None = None,
+    dropout: float = 0.0,
 ) -> tuple[Tensor, Tensor | None]:
     """The heads' contexts, one beside the other (... n h·d_v), and where asked for their weights (... h n m)."""
     if mask is not None and mask.dim() > 2:
         mask = mask.unsqueeze(-3)
-    z, a = (
-        weighted(q, k, v, mask)
-        if return_weights
-        else (scaled_dot_product(q, k, v, mask, backend=backend), None)
-    )
-    return z.transpose(-3, -2).flatten(-2), a
+    if return_weights:
+        z, a = weighted(q, k, v, mask, bias, dropout)
+        return beside(z), a
+    return beside(scaled_dot_product(q, k, v, mask, bias=bias, dropout=dropout, backend=backend)), None
+
+
+def beside(z: Tensor) -> Tensor:
+    """(... h n d), one head beside the other, as (... n h·d)."""
+    return z.transpose(-3, -2).flatten(-2)
 
 
 def _projected(x: Tensor, W: Tensor, b: Tensor) -> Tensor:
@@ -239,10 +248,9 @@ def _check(
         expected = ", ".join(f"{name} (... {size} d_model)" for name, size in zip(given, "nm", strict=False))
         raise _refuse.shapes(formula, f"{expected} with d_model = {d_model}", **given)
     _refuse.check_floating(formula, **given, W_q=W_q, W_k=W_k, W_v=W_v)
+    lead = _refuse.check_lead(formula, **given)
     if mask is not None:
-        check_mask(formula, mask, x.shape[-2], y.shape[-2])
-        given["mask"] = mask
-    _refuse.check_lead(formula, **given)
+        check_mask(formula, mask, x.shape[-2], y.shape[-2], lead)
 
 
 def _check_biased(formula: str, x: Tensor, **given: Tensor) -> None:

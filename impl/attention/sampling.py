@@ -8,7 +8,7 @@ from impl import _refuse
 from impl._refuse import broadcast_shapes
 from impl.attention._checks import check_lead, check_mask, check_qkv
 from impl.attention.masks import blank, unsafe
-from impl.attention.weights import softmax
+from impl.attention.weights import masked_softmax
 from impl.scores import scaled_dot
 
 __all__ = ["hard", "log_weight"]
@@ -41,8 +41,6 @@ def hard(
     the mask is boolean. Source: Xu et al. 2015, "Show, Attend and Tell", section 4.1.
     """
     check_qkv("attention.hard", q, k, v)
-    if not isinstance(generator, Generator):
-        raise TypeError(f"attention.hard: expected a torch.Generator; got {type(generator).__name__}")
     if generator.device.type != q.device.type:
         raise ValueError(
             f"attention.hard: expected a generator on the inputs' device {q.device}; got one on {generator.device}"
@@ -80,10 +78,9 @@ def log_weight(
         raise _refuse.dtypes("attention.hard", "an int64 index", index=index)
     if index.dim() < 1 or index.shape[-1] != q.shape[-2]:
         raise _refuse.shapes("attention.hard", "index (... n), q (... n d_k)", index=index, q=q)
+    lead = _refuse.check_lead("attention.hard", {"index": index}, q=q, k=k)
     if mask is not None:
-        check_mask("attention.hard", mask, q.shape[-2], k.shape[-2])
-    masked = {} if mask is None else {"mask": mask}
-    _refuse.check_lead("attention.hard", {"index": index}, q=q, k=k, **masked)
+        check_mask("attention.hard", mask, q.shape[-2], k.shape[-2], lead)
     if mask is not None and unsafe(q, k):
         q, k, _ = blank(q, k, k, mask)
     if not k.shape[-2]:
@@ -105,7 +102,7 @@ def _drawn(
         return torch.full(shape, -1, device=q.device), torch.ones(shape, dtype=torch.bool, device=q.device)
     with torch.autocast(q.device.type, enabled=False):
         s = scaled_dot(q.float(), k.float()) if q.dtype.itemsize < 8 else scaled_dot(q, k)
-    total = softmax(s.double(), mask).cumsum(-1)
+    total = masked_softmax(s.double(), mask).cumsum(-1)
     if mask is not None:
         # A key that is not permitted has no share, however the running sum was rounded.
         total = torch.where(mask, total, 0.0)

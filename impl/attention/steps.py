@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
-from impl.attention.weights import softmax
+from impl.attention.weights import masked_softmax
 from impl.scores import additive_of_halves, dot
 
 __all__ = ["bahdanau_step", "luong_step"]
@@ -99,13 +99,13 @@ def context(
     e: Float[Tensor, "... n m"], h: Float[Tensor, "... m e"], mask: Bool[Tensor, "... #m"] | None
 ) -> tuple[Float[Tensor, "... n e"], Float[Tensor, "... n m"]]:
     """(c, α) by the scores e of n states: α their softmax over the permitted annotations, c the mean of h under it."""
-    alpha = softmax(e, None if mask is None else mask.unsqueeze(-2))
+    alpha = masked_softmax(e, None if mask is None else mask.unsqueeze(-2))
     return alpha @ h, alpha
 
 
 def _lead(formula: str, s: Tensor, y: Tensor, h: Tensor, mask: Tensor | None) -> torch.Size:
     """The leading dimensions that all data broadcast to."""
-    vectors = {"s": s, "y": y}
+    lead = _refuse.check_lead(formula, {"s": s, "y": y}, h=h)
     if mask is not None:
         if mask.dtype != torch.bool:
             raise _refuse.dtypes(formula, "a boolean mask, True = may attend", mask=mask)
@@ -113,8 +113,8 @@ def _lead(formula: str, s: Tensor, y: Tensor, h: Tensor, mask: Tensor | None) ->
             raise _refuse.shapes(
                 formula, f"a mask that broadcasts to (... m) = (... {h.shape[-2]})", mask=mask
             )
-        vectors["mask"] = mask
-    return _refuse.check_lead(formula, vectors, h=h)
+        _refuse.check_belonging(formula, lead, 1, mask=mask)
+    return lead
 
 
 def _check_bahdanau(

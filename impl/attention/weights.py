@@ -5,6 +5,7 @@ Inf included, reaches neither output nor gradient: torch's kernels multiply it b
 """
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -12,8 +13,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
-from impl._transforms import beyond_one_grad
-from impl.attention._checks import Backend, check_backend, check_lead, check_mask, check_qkv
+from impl._transforms import beyond_one_grad, readable, refuse_second_derivative
+from impl.attention._checks import Backend, check_backend, check_bias, check_lead, check_mask, check_qkv
 from impl.attention.masks import Alignment, blank, causal_mask, check_alignment, finite, unsafe
 from impl.scores import additive, scaled_dot
 
@@ -31,13 +32,17 @@ def softmax(
     """
     if not s.is_floating_point():
         raise _refuse.dtypes("attention.softmax", "a floating s", s=s)
+    if mask is not None:
+        if s.dim() < 2:
+            raise _refuse.shapes("attention.softmax", "s (... n m)", s=s)
+        check_mask("attention.softmax", mask, s.shape[-2], s.shape[-1], s.shape[:-2])
+    return masked_softmax(s, mask)
+
+
+def masked_softmax(s: Tensor, mask: Tensor | None) -> Tensor:
+    """``softmax`` of what was checked before; the mask may have leading dimensions that the values bring."""
     if mask is None:
         return torch.softmax(s, -1)
-    if s.dim() < 1:
-        raise _refuse.shapes("attention.softmax", "s (... n m)", s=s)
-    check_mask("attention.softmax", mask, s.shape[-2] if s.dim() > 1 else 1, s.shape[-1])
-    if mask.dim() > 2:
-        _refuse.check_lead("attention.softmax", s=s, mask=mask)
     # A row with no key is filled with 0, not -inf: its softmax is then finite, and so are all its derivatives.
     some = mask.any(-1, keepdim=True)
     fill = torch.zeros_like(some, dtype=s.dtype).masked_fill(some, -math.inf)
@@ -75,31 +80,40 @@ def scaled_dot_product(
     v: Float[Tensor, "... m d_v"],
     mask: Bool[Tensor, "... #n #m"] | None = None,
     *,
+    bias: Float[Tensor, "... #n #m"] | None = None,
+    dropout: float = 0.0,
     backend: Backend = "auto",
 ) -> Float[Tensor, "... n d_v"]:
     """z = softmax(q kᵀ / √d_k) v over the permitted keys; a row with none is 0. Statement: ``attention.scaled_dot_product``.
 
-    ValueError for shapes that do not fit, TypeError unless q, k and v share one floating dtype and the mask is boolean.
-    Source: Vaswani et al. 2017, equation 1.
+    A ``bias`` is added to the scores, such as that of relative positions; ``dropout`` is the share of weights that are dropped.
+    ValueError for shapes that do not fit, a dropout outside 0..1 included, TypeError unless q, k and v share one floating dtype,
+    the bias is floating and the mask is boolean. Source: Vaswani et al. 2017, equation 1.
     """
     check_qkv("attention.scaled_dot_product", q, k, v, backend)
     if mask is not None:
         check_mask("attention.scaled_dot_product", mask, q.shape[-2], k.shape[-2])
+    if bias is not None:
+        lead = check_lead("attention.scaled_dot_product", q, k, v, None)
+        check_bias("attention.scaled_dot_product", bias, q.shape[-2], k.shape[-2], lead)
+    if not 0 <= dropout < 1:
+        raise ValueError(f"attention.scaled_dot_product: expected 0 <= dropout < 1; got {dropout}")
     if backend == "math" or beyond_one_grad():
         check_lead("attention.scaled_dot_product", q, k, v, mask)
-        return weighted(q, k, v, mask)[0]
+        return weighted(q, k, v, mask, bias, dropout)[0]
+    run = partial(fused, bias=bias, dropout=dropout) if bias is not None or dropout else fused
     if mask is None:
-        return fused(q, k, v)
-    if not q.is_cpu or torch.compiler.is_compiling():
+        return run(q, k, v)
+    if not readable(q):
         # Looking at values would wait for the device, or stop the compiler.
-        return fused(*blank(q, k, v, mask), mask)
+        return run(*blank(q, k, v, mask), mask)
     # Few inputs need blanking, and a sum shows cheaply which. Without gradients the sum of the output is enough.
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
         if not finite(q, k, v):
             q, k, v = blank(q, k, v, mask)
-        return fused(q, k, v, mask)
-    z = fused(q, k, v, mask)
-    return z if finite(z) else fused(*blank(q, k, v, mask), mask)
+        return run(q, k, v, mask)
+    z = run(q, k, v, mask)
+    return z if finite(z) else run(*blank(q, k, v, mask), mask)
 
 
 def causal(
@@ -134,33 +148,55 @@ def causal(
     return fused(q, k, v, None if n == 1 else causal_mask(n, m, device=q.device))
 
 
-def weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The contexts, and the weights (... n m) that they are means under, in plain operations; with 16-bit inputs these are
-    done in float32 and rounded once, at the end.
+def weighted(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None, dropout: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """The contexts, and the weights (... n m) that they are means under, before some are dropped, in plain operations; with
+    16-bit inputs these are done in float32 and rounded once, at the end.
     """
     if q.dtype.itemsize == 2:
-        z, a = weighted(q.float(), k.float(), v.float(), mask)
+        z, a = weighted(q.float(), k.float(), v.float(), mask, bias, dropout)
         return z.to(q.dtype), a.to(q.dtype)
     if mask is not None and unsafe(q, k, v):
         q, k, v = blank(q, k, v, mask)
-    a = softmax(scaled_dot(q, k), mask)
-    return a @ v, a
+    s = scaled_dot(q, k)
+    a = masked_softmax(s if bias is None else s + bias.to(s.dtype), mask)
+    return (F.dropout(a, dropout) if dropout else a) @ v, a
 
 
-def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+def fused(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    is_causal: bool = False,
+    bias: Tensor | None = None,
+    dropout: float = 0.0,
+) -> Tensor:
     """torch's kernel. It is fused only for four dimensions (b h n d) with equal b and h, so others are brought to that."""
+    if bias is not None:  # to the kernel, a bias of -inf is a mask
+        bias = bias.to(q.dtype)
+        mask = bias if mask is None else torch.where(mask, bias, -math.inf)
     qs, ks, lead = q.shape, k.shape, None
     if len(qs) != 4 or ks[:2] != qs[:2] or v.shape != ks or not (mask is None or _fits(mask, qs)):
         lead = check_lead("attention.scaled_dot_product", q, k, v, mask)
         q, k, v = (_four(x, lead) for x in (q, k, v))
         mask = None if mask is None else _four(mask, lead)
-    try:
-        z = F.scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal)
-    except NotImplementedError as error:
-        raise NotImplementedError(
-            "attention: torch's fused kernel has no forward-mode derivative; pass backend='math'"
-        ) from error
+    z = kernel(q, k, v, mask, dropout, is_causal)
     return z if lead is None else z.reshape(*lead, *z.shape[-2:])
+
+
+def kernel(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float = 0.0, is_causal: bool = False
+) -> Tensor:
+    """torch's kernel; where it has no derivative, that is said in one line."""
+    lacks = "attention: torch's fused kernel has no {}; use backend='math' or torch.nn.attention.sdpa_kernel"
+    try:
+        z = F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal)
+    except NotImplementedError as error:
+        raise NotImplementedError(lacks.format("forward-mode derivative")) from error
+    refuse_second_derivative(z, "ScaledDotProduct", lacks.format("second derivative"))
+    return z
 
 
 def _fits(mask: Tensor, shape: torch.Size) -> bool:

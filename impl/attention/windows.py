@@ -10,7 +10,7 @@ from torch import Tensor
 from impl import _refuse
 from impl.attention._checks import check_lead, check_mask, check_qkv
 from impl.attention.masks import blank, unsafe
-from impl.attention.weights import softmax
+from impl.attention.weights import masked_softmax
 from impl.scores import dot
 
 __all__ = ["local"]
@@ -55,7 +55,7 @@ def local(
         distance = torch.where(reach, distance, 0.0)
         if unsafe(k, v):  # keys out of reach of every query
             _, k, v = blank(q, k, v, mask)
-    a = softmax(dot(q, k), mask) * torch.exp(-2 * (distance / D) ** 2)
+    a = masked_softmax(dot(q, k), mask) * torch.exp(-2 * (distance / D) ** 2)
     return a @ v
 
 

@@ -5,12 +5,14 @@ factorised table of Lan et al. 2020, "ALBERT", section 3.1.
 """
 
 from collections.abc import Callable
+from typing import Unpack
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Integer
 from torch import Generator, Tensor, nn
 
+from impl._placement import Placement
 from impl.bert.config import BertConfig
 from impl.bert.unpadding import Tokens
 from impl.embedding import token
@@ -27,17 +29,16 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 class BertEmbeddings(nn.Module):
     """LayerNorm(E[word] + S[segment] + P[position]), then dropout, and a linear layer where the tables are narrower."""
 
-    def __init__(self, config: BertConfig) -> None:
+    def __init__(self, config: BertConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
         d = config.width
-        self.E = nn.Parameter(torch.empty(config.vocabulary, d))
-        self.P = nn.Parameter(torch.empty(config.positions, d))
-        self.S = nn.Parameter(torch.empty(config.segments, d)) if config.segments else None
-        self.norm = nn.LayerNorm(d, config.eps)
+        self.E = nn.Parameter(torch.empty(config.vocabulary, d, **placement))
+        self.P = nn.Parameter(torch.empty(config.positions, d, **placement))
+        self.S = nn.Parameter(torch.empty(config.segments, d, **placement)) if config.segments else None
+        self.norm = nn.LayerNorm(d, config.eps, **placement)
         self.dropout = nn.Dropout(config.dropout)
-        self.widen = (
-            nn.Linear(d, config.d_model) if d != config.d_model or config.family == "albert" else None
-        )
+        widens = d != config.d_model or config.family == "albert"
+        self.widen = nn.Linear(d, config.d_model, **placement) if widens else None
 
     def forward(
         self,
@@ -60,14 +61,15 @@ class BertLayer(nn.Module):
     come the keys and the values.
     """
 
-    def __init__(self, config: BertConfig) -> None:
+    def __init__(self, config: BertConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
         d = config.d_model
         self.h, self.attention_dropout = config.heads, config.attention_dropout
-        self.qkv, self.out = nn.Linear(d, 3 * d), nn.Linear(d, d)
-        self.norm_attention = nn.LayerNorm(d, config.eps)
-        self.expand, self.contract = nn.Linear(d, config.d_ff), nn.Linear(config.d_ff, d)
-        self.norm_output = nn.LayerNorm(d, config.eps)
+        self.qkv, self.out = nn.Linear(d, 3 * d, **placement), nn.Linear(d, d, **placement)
+        self.norm_attention = nn.LayerNorm(d, config.eps, **placement)
+        self.expand = nn.Linear(d, config.d_ff, **placement)
+        self.contract = nn.Linear(config.d_ff, d, **placement)
+        self.norm_output = nn.LayerNorm(d, config.eps, **placement)
         self.activation = ACTIVATIONS[config.activation]
         self.dropout = nn.Dropout(config.dropout)
 
@@ -82,9 +84,9 @@ class BertLayer(nn.Module):
 class BertPooler(nn.Module):
     """tanh of a linear layer, of the first token; DistilBERT's classifier has a ReLU in its place."""
 
-    def __init__(self, config: BertConfig) -> None:
+    def __init__(self, config: BertConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.dense = nn.Linear(config.d_model, config.d_model, **placement)
         self.activation = F.relu if config.family == "distilbert" else torch.tanh
 
     def forward(self, x: Float[Tensor, "... n d_model"]) -> Float[Tensor, "... d_model"]:

@@ -6,13 +6,15 @@ Source: Devlin et al. 2019, section 3; with shared layers, Lan et al. 2020, sect
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple, Unpack, cast
 
 import torch
 from jaxtyping import Bool, Float, Integer
 from torch import Generator, Tensor, nn
 
 from impl import _refuse
+from impl._placement import Placement
+from impl._transforms import readable
 from impl.bert.config import BertConfig
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler, draw
 from impl.bert.tokenizer import Encoding
@@ -41,13 +43,19 @@ class BertEncoder(nn.Module):
     """
 
     def __init__(
-        self, config: BertConfig, *, pooler: bool | None = None, generator: Generator | None = None
+        self,
+        config: BertConfig,
+        *,
+        pooler: bool | None = None,
+        generator: Generator | None = None,
+        **placement: Unpack[Placement],
     ) -> None:
         super().__init__()
         self.config = config
-        self.embeddings = BertEmbeddings(config)
-        self.layers = nn.ModuleList(BertLayer(config) for _ in range(config.own_layers))
-        self.pooler = BertPooler(config) if (config.pools if pooler is None else pooler) else None
+        self.embeddings = BertEmbeddings(config, **placement)
+        self.layers = nn.ModuleList(BertLayer(config, **placement) for _ in range(config.own_layers))
+        pools = config.pools if pooler is None else pooler
+        self.pooler = BertPooler(config, **placement) if pools else None
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: Generator | None = None) -> None:
@@ -73,8 +81,8 @@ class BertEncoder(nn.Module):
 
         ``unpadded=True`` takes padding out before the embeddings and puts it back behind the last layer: the same results, in
         the time and memory that real tokens take; on CUDA in a type of 16 bits, without dropout, attention is then one kernel. It
-        has to look at the mask; None: on the CPU, unless compiled. ``all_layers`` and ``weights`` ask for more to look at; with
-        ``weights``, padding stays in.
+        has to look at the mask; None: on the CPU, unless compiled or mapped over. ``all_layers`` and ``weights`` ask for more to
+        look at; with ``weights``, padding stays in.
 
         ValueError for shapes that do not fit, rows without a token, more tokens than ``config.max_length`` and segments where
         there are none, TypeError for a mask that is not boolean, IndexError for ids beyond the tables.
@@ -87,8 +95,8 @@ class BertEncoder(nn.Module):
             None if x is None else x.reshape(rows) for x in (segments, mask, positions)
         )
         if unpadded is None:
-            unpadded = ids.is_cpu and not torch.compiler.is_compiling()
-        tokens = Tokens.of(len(words), n, mask, unpadded and not weights)
+            unpadded = readable(ids)
+        tokens = Tokens.of(rows[0], n, mask, unpadded and not weights)
         if positions is None:
             positions = self._positions(words, mask)
         x = self._embedded(tokens, words, segments, positions)

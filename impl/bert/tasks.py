@@ -7,7 +7,7 @@ CPU) for one that is no class. Source: Devlin et al. 2019, sections 3.1, 3.2 and
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +16,7 @@ from torch import Generator, Tensor, nn
 
 from impl import _refuse
 from impl._labels import IGNORED
+from impl._placement import Drawing, Placement
 from impl.bert.config import BertConfig
 from impl.bert.layers import ACTIVATIONS, draw
 from impl.bert.model import BertEncoder
@@ -75,6 +76,13 @@ class _Task(nn.Module):
         if self.pooled and encoder.pooler is None:
             raise ValueError(f"{type(self).__name__}: expected an encoder with a pooler (pooler=True)")
 
+    def finish(self, generator: Generator | None = None, **placement: Unpack[Placement]) -> None:
+        """Put the head where the encoder is, in its dtype, or encoder and head where they are asked for; draw the head's weights."""
+        self.to(self.encoder.embeddings.E)
+        if placement:
+            self.to(**placement)
+        self.reset_head(generator)
+
     def reset_head(self, generator: Generator | None = None) -> None:
         """Draw the weights of the head anew."""
         for name, part in self.named_children():
@@ -108,10 +116,10 @@ class _Task(nn.Module):
 class BertForMaskedLM(_Task):
     """Which word stands at a place."""
 
-    def __init__(self, encoder: BertEncoder, *, generator: Generator | None = None) -> None:
+    def __init__(self, encoder: BertEncoder, **drawing: Unpack[Drawing]) -> None:
         super().__init__(encoder)
         self.words = Words(self.config)
-        self.reset_head(generator)
+        self.finish(**drawing)
 
     def forward(
         self,
@@ -138,13 +146,13 @@ class BertForPreTraining(_Task):
 
     pooled = True
 
-    def __init__(self, encoder: BertEncoder, *, generator: Generator | None = None) -> None:
+    def __init__(self, encoder: BertEncoder, **drawing: Unpack[Drawing]) -> None:
         super().__init__(encoder)
         if self.config.family not in ("bert", "albert"):
             raise ValueError(f"BertForPreTraining: {self.config.family} has no task of sentences")
         self.words, self.next = Words(self.config), nn.Linear(self.config.d_model, 2)
         self.dropout = nn.Dropout(_dropout(self.config) if self.config.family == "albert" else 0.0)
-        self.reset_head(generator)
+        self.finish(**drawing)
 
     def forward(
         self,
@@ -168,16 +176,14 @@ class BertForPreTraining(_Task):
         return PreTraining(words, logits if next_labels is None else _loss(logits, next_labels))
 
 
-class BertForSequenceClassification(_Task):
-    """A label for a sequence or a pair: a linear layer on what the pooler says."""
+class _Classification(_Task):
+    """A linear layer to the labels, on what the pooler says or on each token's vector."""
 
-    pooled = True
-
-    def __init__(self, encoder: BertEncoder, labels: int, *, generator: Generator | None = None) -> None:
+    def __init__(self, encoder: BertEncoder, labels: int, **drawing: Unpack[Drawing]) -> None:
         super().__init__(encoder)
         self.dropout = nn.Dropout(_dropout(self.config))
         self.classifier = nn.Linear(self.config.d_model, labels)
-        self.reset_head(generator)
+        self.finish(**drawing)
 
     def forward(
         self,
@@ -188,46 +194,29 @@ class BertForSequenceClassification(_Task):
         labels: Integer[Tensor, "..."] | None = None,
         unpadded: bool | None = None,
     ) -> Tensor:
-        """Logits (... labels), or the loss."""
-        logits = self.classifier(self.dropout(self.encoder(ids, segments, mask, unpadded=unpadded).pooled))
+        """Logits, or the loss."""
+        encoded = self.encoder(ids, segments, mask, unpadded=unpadded)
+        logits = self.classifier(self.dropout(encoded.pooled if self.pooled else encoded.last))
         return logits if labels is None else _loss(logits, labels)
 
     @classmethod
     def _stored_sizes(cls, stored: Any) -> dict[str, int]:
-        return _stored_labels(stored, cls.__name__)
+        weight = stored.read("classifier.weight", cls.__name__)
+        return {"labels": 2 if weight is None else len(weight)}
 
     def _settings(self) -> dict[str, Any]:
-        return _labelled(self.classifier.out_features)
+        names = {f"LABEL_{number}": number for number in range(self.classifier.out_features)}
+        return {"id2label": {str(number): name for name, number in names.items()}, "label2id": names}
 
 
-class BertForTokenClassification(_Task):
-    """A label for each token: a linear layer on its vector."""
+class BertForSequenceClassification(_Classification):
+    """A label for a sequence or a pair: logits (... labels) of what the pooler says."""
 
-    def __init__(self, encoder: BertEncoder, labels: int, *, generator: Generator | None = None) -> None:
-        super().__init__(encoder)
-        self.dropout = nn.Dropout(_dropout(self.config))
-        self.classifier = nn.Linear(self.config.d_model, labels)
-        self.reset_head(generator)
+    pooled = True
 
-    def forward(
-        self,
-        ids: Integer[Tensor, "... n"],
-        segments: Integer[Tensor, "... n"] | None = None,
-        mask: Bool[Tensor, "... n"] | None = None,
-        *,
-        labels: Integer[Tensor, "... n"] | None = None,
-        unpadded: bool | None = None,
-    ) -> Tensor:
-        """Logits (... n labels), or the loss."""
-        logits = self.classifier(self.dropout(self.encoder(ids, segments, mask, unpadded=unpadded).last))
-        return logits if labels is None else _loss(logits, labels)
 
-    @classmethod
-    def _stored_sizes(cls, stored: Any) -> dict[str, int]:
-        return _stored_labels(stored, cls.__name__)
-
-    def _settings(self) -> dict[str, Any]:
-        return _labelled(self.classifier.out_features)
+class BertForTokenClassification(_Classification):
+    """A label for each token: logits (... n labels) of its vector."""
 
 
 class BertForQuestionAnswering(_Task):
@@ -235,10 +224,10 @@ class BertForQuestionAnswering(_Task):
     with every token's.
     """
 
-    def __init__(self, encoder: BertEncoder, *, generator: Generator | None = None) -> None:
+    def __init__(self, encoder: BertEncoder, **drawing: Unpack[Drawing]) -> None:
         super().__init__(encoder)
         self.span = nn.Linear(self.config.d_model, 2)
-        self.reset_head(generator)
+        self.finish(**drawing)
 
     def forward(
         self,
@@ -294,13 +283,3 @@ def _loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 def _dropout(config: BertConfig) -> float:
     return config.dropout if config.classifier_dropout is None else config.classifier_dropout
-
-
-def _stored_labels(stored: Any, task: str) -> dict[str, int]:
-    weight = stored.read("classifier.weight", task)
-    return {"labels": 2 if weight is None else len(weight)}
-
-
-def _labelled(labels: int) -> dict[str, Any]:
-    names = {f"LABEL_{number}": number for number in range(labels)}
-    return {"id2label": {str(number): name for name, number in names.items()}, "label2id": names}

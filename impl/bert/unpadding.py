@@ -10,6 +10,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
+from impl.attention.weights import kernel
+
 __all__ = ["Tokens"]
 
 SHORT = (torch.float16, torch.bfloat16)
@@ -76,7 +78,7 @@ class Tokens:
         mask = None if self.mask is None else self.mask[:, None, None]
         sizes = [g * length for g, length in self.blocks]
         said = [
-            _heads(F.scaled_dot_product_attention(*_split(part, block, h), mask, dropout))
+            _heads(kernel(*_split(part, block, h), mask, dropout))
             for part, block in zip(qkv.split(sizes), self.blocks, strict=True)
         ]
         return said[0] if len(said) == 1 else torch.cat(said) if said else qkv[:, : qkv.shape[-1] // 3]

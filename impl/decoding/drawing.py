@@ -8,8 +8,9 @@ from jaxtyping import Float, Int64, Integer
 from torch import Generator, Tensor
 
 from impl import _refuse
+from impl._transforms import readable
 from impl.decoding.search import Decoded, word_by_word
-from impl.decoding.steps import State, StepModel, check_model, check_prompts
+from impl.decoding.steps import State, StepModel, check_gains, check_model, check_prompts
 
 __all__ = ["sample", "sampled"]
 
@@ -27,14 +28,6 @@ def sample(
     and p = 1 leave all tokens in. Probabilities are computed in float64; one uniform number for each position is looked up
     in their running sum. ValueError unless T > 0, k ≥ 1 and 0 < p ≤ 1, TypeError for what is no floating tensor or generator.
     """
-    if not isinstance(generator, Generator):
-        raise TypeError(f"decoding.sample: expected a torch.Generator; got {type(generator).__name__}")
-    if not isinstance(x, Tensor):
-        raise TypeError(f"decoding.sample: expected a tensor as x; got {type(x).__name__}")
-    if not (_refuse.is_number(T) and _refuse.is_number(p) and _refuse.is_integer(k)):
-        raise TypeError(
-            f"decoding.sample: expected numbers T and p, and an integer k; got T {T!r}, k {k!r}, p {p!r}"
-        )
     _refuse.check_floating("decoding.sample", x=x)
     if x.dim() < 1 or not x.shape[-1]:
         raise _refuse.shapes("decoding.sample", "x (... n V), V >= 1", x=x)
@@ -46,6 +39,8 @@ def sample(
         z = (z - top.where(top.isfinite(), top.new_zeros(()))) / T  # below 0, however small T is
         z, token = z.sort(dim=-1, descending=True, stable=True)
         share = torch.softmax(z[..., :k], -1)
+        if readable(x):
+            check_gains("decoding.sample", share.reshape(-1, share.shape[-1]))
         total = share.cumsum(-1)
         if p < 1:
             # What stands before a token decides whether it is needed: the one that reaches p is the last that is.

@@ -6,8 +6,6 @@ from typing import Literal, get_args
 from jaxtyping import Float, Integer
 from torch import Tensor
 
-from impl import _refuse
-
 __all__ = ["Penalty", "penalised"]
 
 Penalty = Literal["gnmt", "power"]
@@ -17,8 +15,6 @@ def check_penalty(name: str, alpha: float, penalty: str) -> None:
     """Refuse a law that there is not, or an α that is no finite number."""
     if penalty not in get_args(Penalty):
         raise ValueError(f"{name}: penalty is {' or '.join(map(repr, get_args(Penalty)))}; got {penalty!r}")
-    if not _refuse.is_number(alpha):
-        raise TypeError(f"{name}: expected a number as alpha; got {alpha!r}")
     if not math.isfinite(alpha):
         raise ValueError(f"{name}: expected a finite alpha; got {alpha}")
 

@@ -14,7 +14,15 @@ from jaxtyping import Float, Int64, Integer
 from torch import Tensor
 
 from impl.decoding.penalties import Penalty, check_penalty, penalised
-from impl.decoding.steps import State, StepModel, check_logits, check_model, check_prompts, lengths_to_end
+from impl.decoding.steps import (
+    State,
+    StepModel,
+    check_answer,
+    check_gains,
+    check_model,
+    check_prompts,
+    lengths_to_end,
+)
 
 __all__ = ["Beams", "Decoded", "beam", "greedy"]
 
@@ -78,8 +86,7 @@ def word_by_word(
 
     ``choose`` makes of logits the next token of each row.
     """
-    logits, state = model.start(prompts, lengths)
-    check_logits(name, logits, len(prompts), end)
+    logits, state = check_answer(name, model.start(prompts, lengths), len(prompts), end)
     found, losses, done = [], [], None
     for turn in range(max_length):
         token = choose(logits)
@@ -87,12 +94,13 @@ def word_by_word(
             token = token.masked_fill(done, end or 0)
         found.append(token)
         losses.append(F.nll_loss(_log_p(logits), token, reduction="none"))
+        check_gains(name, losses[-1] if done is None else losses[-1].masked_fill(done, 0.0))
         if end is not None:
             done = token == end
             if done.all():
                 break
         if turn + 1 < max_length:
-            logits, state = model.step(state, token)
+            logits, state = check_answer(name, model.step(state, token), len(prompts), end)
     tokens, loss = torch.stack(found, -1), torch.stack(losses, -1).double()
     spoken = lengths_to_end(tokens, end)
     behind = torch.arange(tokens.shape[-1], device=tokens.device) >= spoken.unsqueeze(-1)
@@ -123,8 +131,7 @@ def beam(
     check_penalty(name, alpha, penalty)
     check_model(name, model, end, max_length=max_length, width=width, top=top)
     lengths = check_prompts(name, prompts, lengths)
-    logits, state = model.start(prompts, lengths)
-    check_logits(name, logits, len(prompts), end)
+    logits, state = check_answer(name, model.start(prompts, lengths), len(prompts), end, reorders=True)
     b, device = len(prompts), logits.device
     # Of one beam no more than ``width`` are kept, its best, however many it proposes.
     t = min(width, logits.shape[-1], *(() if top is None else (top,)))
@@ -138,6 +145,7 @@ def beam(
         # A finished beam has one candidate, itself; the places of its others stay empty.
         stays = done.unsqueeze(-1)
         gain = torch.where(stays, torch.where(first, 0.0, -torch.inf), gain)
+        check_gains(name, gain)
         grown = (total.unsqueeze(-1) + gain).flatten(1)
         longer = (count + ~done).unsqueeze(-1).expand(-1, -1, t).flatten(1)
         score = penalised(grown, longer, alpha, penalty)
@@ -155,7 +163,8 @@ def beam(
                 break
         if turn + 1 < max_length:
             rows = torch.arange(b, device=device).unsqueeze(-1) * each + parent
-            logits, state = model.step(state.reorder(rows.flatten()), said.flatten())
+            answer = model.step(state.reorder(rows.flatten()), said.flatten())
+            logits, state = check_answer(name, answer, rows.numel(), end, reorders=True)
     return _filled(tokens, total, penalised(total, count, alpha, penalty), count, width, end)
 
 

@@ -97,16 +97,11 @@ class Recomputed:
 def check_model(name: str, model: object, end: int | None, **sizes: int | None) -> None:
     """Refuse what is no step model, and an ``end`` or sizes that no search can have.
 
-    ``top`` and ``top_k`` may be None, as ``end``. TypeError for no model or no integer, ValueError for sizes below 1.
+    ``top`` and ``top_k`` may be None, as ``end``. TypeError for no model, ValueError for sizes below 1.
     """
     if not isinstance(model, StepModel):
-        raise TypeError(
-            f"{name}: expected a model with the methods start and step, such as impl.transformer.Conditioned, or Recomputed of a "
-            f"function; got {type(model).__name__}"
-        )
-    for which, size in {**sizes, "end": end}.items():
-        if not _refuse.is_integer(size) and not (size is None and which in ("end", "top", "top_k")):
-            raise TypeError(f"{name}: expected an integer as {which}; got {size!r}")
+        what = "a model with the methods start and step, such as impl.transformer.Conditioned, or Recomputed of a function,"
+        raise _refuse.kind(name, "model", what, model)
     if any(size is not None and size < 1 for size in sizes.values()):
         raise ValueError(f"{name}: expected sizes >= 1; got {sizes}")
     if end is not None and end < 0:
@@ -121,10 +116,8 @@ def check_prompts(
     ValueError for prompts that are not (b n) with n >= 1, or lengths outside 1..n; TypeError for what is no tensor of integers.
     """
     for which, given in {"prompts": prompts, "lengths": lengths}.items():
-        if given is None and which == "lengths":
+        if given is None:
             continue
-        if not isinstance(given, Tensor):
-            raise TypeError(f"{name}: expected a tensor of integers as {which}; got {type(given).__name__}")
         if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
             raise _refuse.dtypes(name, f"integer {which}", **{which: given})
     if prompts.dim() != 2 or not prompts.shape[1]:
@@ -138,15 +131,34 @@ def check_prompts(
     return lengths.long()
 
 
-def check_logits(name: str, logits: Float[Tensor, "b V"], b: int, end: int | None) -> None:
-    """Refuse a model's first logits: not a row for each prompt, not floating, or of a vocabulary without ``end``."""
-    if logits.dim() != 2 or len(logits) != b:
-        raise _refuse.shapes(name, f"logits (b V) of a model for b = {b} prompts", logits=logits)
+def check_answer(
+    name: str, answer: tuple[Float[Tensor, "r V"], S], r: int, end: int | None, reorders: bool = False
+) -> tuple[Float[Tensor, "r V"], S]:
+    """A model's answer, logits and a state; refuse another, logits without a row for each of r, not floating, or of a vocabulary
+    without ``end``, and a state that cannot be reordered where a search ``reorders``.
+    """
+    if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], Tensor):
+        raise _refuse.kind(name, "a model's answer", "logits and a state, a pair,", answer)
+    logits, state = answer
+    if logits.dim() != 2 or len(logits) != r:
+        raise _refuse.shapes(name, f"logits (r V) of a model for r = {r} rows", logits=logits)
     if not logits.is_floating_point():
         raise _refuse.dtypes(name, "floating logits of a model", logits=logits)
     if end is not None and end >= logits.shape[-1]:
         raise ValueError(
             f"{name}: expected end in 0..{logits.shape[-1] - 1}, a word of the vocabulary; got {end}"
+        )
+    if reorders and not isinstance(state, State):
+        raise _refuse.kind(name, "a model's state", "an object with the method reorder", state)
+    return logits, state
+
+
+def check_gains(name: str, gain: Float[Tensor, "*shape"]) -> None:
+    """Refuse log-probabilities that are NaN: logits with NaN or +Inf among them, or all of them −Inf."""
+    if gain.isnan().any():
+        place = gain.isnan().nonzero()[0].tolist()
+        raise ValueError(
+            f"{name}: expected logits with a softmax; got NaN, +Inf or nothing but -Inf in row {place[0]}"
         )
 
 

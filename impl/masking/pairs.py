@@ -85,6 +85,5 @@ def _check(starts: Tensor, first: Tensor, generator: Generator, negatives: str) 
             f"masking.nsp: negatives is 'not_next', 'other_document' or 'any'; got {negatives!r}"
         )
     check_generator("masking.nsp", "sentences", first.device, generator)
-    if first.is_cpu and ((first < 0) | (first >= starts.shape[-1])).any():
-        raise _refuse.out_of_range("masking.nsp", "first", first, starts.shape[-1])
+    _refuse.check_range("masking.nsp", "first", first, starts.shape[-1])
     return _refuse.check_lead("masking.nsp", {"starts": starts, "first": first})

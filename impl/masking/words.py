@@ -175,7 +175,4 @@ def check(
             f"got {str(ids.dtype).removeprefix('torch.')}, at most {largest}"
         )
     check_generator(formula, "ids", ids.device, generator)
-    if ids.is_cpu and ids.numel():
-        low, high = ids.long().aminmax()
-        if low < 0 or high >= V:
-            raise _refuse.out_of_range(formula, "ids", ids, V)
+    _refuse.check_range(formula, "ids", ids.long(), V)

@@ -43,8 +43,7 @@ def autoregressive(s: Float[Tensor, "... T V"], y: Integer[Tensor, "... T"]) -> 
     dtype the result has. Source: Bengio et al. 2003, "A Neural Probabilistic Language Model", section 1.1.
     """
     lead = check_targets("objectives.autoregressive", s, y)
-    if y.is_cpu and not torch.compiler.is_compiling() and (y < 0).any():
-        raise _refuse.out_of_range("objectives.autoregressive", "words", y, s.shape[-1])
+    _refuse.check_range("objectives.autoregressive", "words", y, s.shape[-1])
     return _at(torch.log_softmax(s.to(wide(s.dtype)), -1), y, lead).sum(-1).to(s.dtype)
 
 
@@ -96,7 +95,8 @@ def check_targets(
     _refuse.check_floating(formula, s=s)
     if not (isinstance(epsilon, (int, float)) and 0 <= epsilon <= 1):
         raise ValueError(f"{formula}: expected a number epsilon in 0..1; got epsilon {epsilon!r}")
-    check_range(formula, y, s.shape[-1] if V is None else V)
+    words = s.shape[-1] if V is None else V
+    _refuse.check_range(formula, "targets other than −100", torch.where(y == IGNORED, 0, y), words)
     return _refuse.check_lead(formula, {"y": y}, s=s)
 
 
@@ -105,11 +105,3 @@ def over_all(formula: str, epsilon: float, V: int, smoothing: str) -> float:
     if smoothing not in ("all", "others"):
         raise ValueError(f"{formula}: expected smoothing 'all' or 'others'; got {smoothing!r}")
     return epsilon * V / (V - 1) if smoothing == "others" and V > 1 else epsilon
-
-
-def check_range(formula: str, y: Tensor, V: int) -> None:
-    """Refuse targets that are neither −100 nor a word; on a device, and within a compiled function, nothing is asked."""
-    if y.is_cpu and not torch.compiler.is_compiling():
-        wrong = (y != IGNORED) & ((y < 0) | (y >= V))
-        if wrong.any():
-            raise _refuse.out_of_range(formula, "targets other than −100", torch.where(y == IGNORED, 0, y), V)

@@ -10,7 +10,8 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse
-from impl.objectives.losses import check_targets
+from impl._transforms import mapped
+from impl.objectives.losses import check_targets, cross_entropy
 from impl.recurrent.cells import wide
 
 __all__ = ["bert", "mlm", "nsp"]
@@ -57,6 +58,8 @@ def bert(
 
 def _mlm(s: Tensor, labels: Tensor, lead: torch.Size) -> Tensor:
     places = (*lead, labels.shape[-1])
+    if mapped():  # vmap follows no selection
+        return cross_entropy(s.to(wide(s.dtype)), labels)
     labels = labels.long().expand(places)
     selected = labels >= 0
     rows = s.expand(*places, s.shape[-1])[selected]
@@ -78,6 +81,5 @@ def _check_pairs(formula: str, z: Tensor, y: Tensor) -> None:
     if z.ndim < 2 or z.shape[-1] != 2 or y.shape[-1:] != z.shape[-2:-1]:
         raise _refuse.shapes(formula, "z (... m 2), y (... m)", z=z, y=y)
     _refuse.check_floating(formula, z=z)
-    if y.is_cpu and not torch.compiler.is_compiling() and ((y < 0) | (y > 1)).any():
-        raise _refuse.out_of_range(formula, "answers", y, 2)
+    _refuse.check_range(formula, "answers", y, 2)
     _refuse.check_lead(formula, {"y": y}, z=z)

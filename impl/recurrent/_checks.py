@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from impl import _refuse
-from impl._refuse import broadcast_shapes
+from impl._transforms import mapped
 
 MANY = 8
 """Tensors up to which an error lists all of them; beyond, it names the one that does not fit the others."""
@@ -71,14 +71,12 @@ def _fits(shape: tuple[int, ...], axes: list[str], sizes: dict[str, int]) -> boo
 
 
 def lead_with_lengths(formula: str, lead: torch.Size, lengths: Tensor) -> torch.Size:
-    """The batch axes that those of the data and the lengths broadcast to; TypeError unless lengths are integers."""
+    """The batch axes that those of the data and the lengths broadcast to; TypeError unless lengths are integers, ValueError for
+    lengths with more axes.
+    """
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise _refuse.dtypes(formula, "integer lengths", lengths=lengths)
-    try:
-        both: torch.Size = broadcast_shapes(lead, lengths.shape)
-    except RuntimeError:
-        raise _refuse.shapes(formula, f"lengths that broadcast to {tuple(lead)}", lengths=lengths) from None
-    return both
+    return _refuse.check_belonging(formula, lead, 0, lengths=lengths)
 
 
 def check_lengths(formula: str, lengths: Tensor, T: int) -> None:
@@ -89,7 +87,7 @@ def check_lengths(formula: str, lengths: Tensor, T: int) -> None:
     )
     if torch.compiler.is_compiling():
         torch._assert_async(fit.all(), line)
-    elif not fit.all():
+    elif not mapped() and not fit.all():
         raise ValueError(f"{line}; got {lengths[~fit][0].item()}")
 
 

@@ -222,7 +222,5 @@ def _by_loop(given: Batch, backend: Backend) -> bool:
 def _lead(formula: str, x: Tensor, state: State, lengths: Tensor | None, single: bool) -> torch.Size:
     """The batch axes that all broadcast to."""
     states = dict(zip("hs", state, strict=False))
-    lead = _refuse.check_lead(formula, states, x=x) if single else _refuse.check_lead(formula, x=x, **states)
-    if lengths is None:
-        return lead
-    return lead_with_lengths(formula, lead, lengths)
+    lead = _refuse.check_belonging(formula, x.shape[:-2], 1 if single else 2, **states)
+    return lead if lengths is None else lead_with_lengths(formula, lead, lengths)

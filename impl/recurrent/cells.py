@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from impl import _refuse
 from impl.recurrent._checks import Axes
 
 __all__ = ["lstm_cell", "rnn_cell"]
@@ -33,6 +34,7 @@ def rnn_cell(
     dtype, which is also the results'. Source: Elman 1990, "Finding Structure in Time".
     """
     _RNN.fit("recurrent.rnn_cell", x=x, h=h, W_xh=W_xh, W_hh=W_hh, W_hy=W_hy)
+    _refuse.check_belonging("recurrent.rnn_cell", x.shape[:-1], 1, h=h)
     x, h, W_xh, W_hh, W_hy = (each.to(wide(dtype := x.dtype)) for each in (x, h, W_xh, W_hh, W_hy))
     h = rnn_step(x, h, W_xh, W_hh)
     return h.to(dtype), (h @ W_hy.mT).to(dtype)
@@ -66,6 +68,7 @@ def lstm_cell(
     given = {"W_gx": W_gx, "W_gh": W_gh, "b_g": b_g, "W_ix": W_ix, "W_ih": W_ih, "b_i": b_i}
     given |= {"W_fx": W_fx, "W_fh": W_fh, "b_f": b_f, "W_ox": W_ox, "W_oh": W_oh, "b_o": b_o}
     _LSTM.fit("recurrent.lstm_cell", x=x, h=h, s=s, **given)
+    _refuse.check_belonging("recurrent.lstm_cell", x.shape[:-1], 1, h=h, s=s)
     x, h, s, *weights = (each.to(wide(dtype := x.dtype)) for each in (x, h, s, *given.values()))
     h, s = lstm_step(x, h, s, *weights)
     return h.to(dtype), s.to(dtype)

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Integer
 from torch import Tensor
 
+from impl import _refuse
 from impl.recurrent._checks import Axes, check_option, in_order
 from impl.recurrent._running import Backend, batch, layers, looped, opened
 from impl.recurrent.cells import gru_step, wide
@@ -48,6 +49,7 @@ def gru_cell(
     al. 2014, "Learning Phrase Representations using RNN Encoder–Decoder for Statistical Machine Translation".
     """
     _CELL.fit("recurrent.gru_cell", x=x, h=h, W_x=W_x, W_h=W_h, b_x=b_x, b_h=b_h)
+    _refuse.check_belonging("recurrent.gru_cell", x.shape[:-1], 1, h=h)
     _check("recurrent.gru_cell", gate_order, reset, update)
     dtype = x.dtype
     weights = _torch_order(gate_order, wide(dtype), W_x, W_h, b_x, b_h)

@@ -6,12 +6,14 @@ bfloat16 result is computed in float32 and rounded once.
 
 import math
 from dataclasses import dataclass
+from typing import Unpack
 
 import torch
 from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from impl import _refuse
+from impl._placement import Placement
 from impl._refuse import broadcast_shapes
 from impl.embedding import token
 from impl.recurrent._checks import Axes, check_lengths, lead_with_lengths
@@ -69,8 +71,7 @@ def bilm_objective(
         check_lengths("recurrent.bilm_objective", lengths, T)
         inside = torch.arange(T, device=ids.device) < lengths.to(ids.device)[..., None]
         ids = torch.where(inside, ids, 0)
-    if ids.is_cpu and not torch.compiler.is_compiling() and ((ids < 0) | (ids >= V)).any():
-        raise _refuse.out_of_range("recurrent.bilm_objective", "ids", ids, V)
+    _refuse.check_range("recurrent.bilm_objective", "ids", ids, V)
     return (_log_likelihood(ids, s_f, inside) + _log_likelihood(ids, s_b, inside)).to(s_f.dtype)
 
 
@@ -98,16 +99,16 @@ class BiLM(nn.Module):
     and residual connections.
     """
 
-    def __init__(self, config: BiLMConfig) -> None:
+    def __init__(self, config: BiLMConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
         V, d, L = config.vocab_size, config.width, config.layers
         self.config = config
-        self.E = nn.Parameter(torch.empty(V, d))
-        self.W_x = nn.Parameter(torch.empty(2, L, 4 * d, d))  # forward, backward
-        self.W_h = nn.Parameter(torch.empty(2, L, 4 * d, d))
-        self.b = nn.Parameter(torch.empty(2, L, 4 * d))
-        self.W_s = nn.Parameter(torch.empty(V, d))
-        self.b_s = nn.Parameter(torch.empty(V))
+        self.E = nn.Parameter(torch.empty(V, d, **placement))
+        self.W_x = nn.Parameter(torch.empty(2, L, 4 * d, d, **placement))  # forward, backward
+        self.W_h = nn.Parameter(torch.empty(2, L, 4 * d, d, **placement))
+        self.b = nn.Parameter(torch.empty(2, L, 4 * d, **placement))
+        self.W_s = nn.Parameter(torch.empty(V, d, **placement))
+        self.b_s = nn.Parameter(torch.empty(V, **placement))
         self.reset_parameters()
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -169,13 +170,13 @@ class BiLM(nn.Module):
 class ElmoMix(nn.Module):
     """``elmo_mix`` with its parameters: the weights w of the layers, 0 to begin with (all alike), and γ, which begins at 1."""
 
-    def __init__(self, layers: int) -> None:
+    def __init__(self, layers: int, **placement: Unpack[Placement]) -> None:
         """``layers`` counts h_0 in: L + 1."""
         super().__init__()
         if layers < 1:
             raise ValueError(f"ElmoMix: expected at least 1 layer; got {layers}")
-        self.w = nn.Parameter(torch.zeros(layers))
-        self.gamma = nn.Parameter(torch.ones(()))
+        self.w = nn.Parameter(torch.zeros(layers, **placement))
+        self.gamma = nn.Parameter(torch.ones((), **placement))
 
     def forward(self, h: Float[Tensor, "... K d"]) -> Float[Tensor, "... d"]:
         """The mix of each word's layers."""

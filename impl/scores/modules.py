@@ -5,11 +5,14 @@ attend to is its attention. Parameters have the statements' names and shapes, ar
 given to the function of the same name.
 """
 
+from typing import Unpack
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from impl import _refuse
+from impl._placement import Placement
 from impl.scores import networks, products
 
 __all__ = ["Score", "Dot", "ScaledDot", "General", "Additive", "Location", "Cosine", "SCORES"]
@@ -48,9 +51,9 @@ class ScaledDot(Score):
 class General(Score):
     """``scores.general`` with its matrix W (d_q d_k)."""
 
-    def __init__(self, d_q: int, d_k: int) -> None:
+    def __init__(self, d_q: int, d_k: int, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(d_q, d_k)))
+        self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(d_q, d_k, **placement)))
 
     def forward(
         self, q: Float[Tensor, "... n d_q"], k: Float[Tensor, "... m d_k"]
@@ -62,10 +65,10 @@ class General(Score):
 class Additive(Score):
     """``scores.additive`` with its hidden layer W (a d_q+d_k) and v (a)."""
 
-    def __init__(self, d_q: int, d_k: int, a: int) -> None:
+    def __init__(self, d_q: int, d_k: int, a: int, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(a, d_q + d_k)))
-        self.v = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, a)).squeeze(0))
+        self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(a, d_q + d_k, **placement)))
+        self.v = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, a, **placement)).squeeze(0))
 
     def forward(
         self, q: Float[Tensor, "... n d_q"], k: Float[Tensor, "... m d_k"]
@@ -81,9 +84,9 @@ class Location(Score):
     Of the keys only their number counts; m is the largest, fewer have the first places (Luong, Pham & Manning 2015).
     """
 
-    def __init__(self, d_q: int, m: int) -> None:
+    def __init__(self, d_q: int, m: int, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(m, d_q)))
+        self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(m, d_q, **placement)))
 
     def forward(
         self, q: Float[Tensor, "... n d_q"], k: Float[Tensor, "... m d_k"]

@@ -127,12 +127,7 @@ class Cache:
             raise _refuse.dtypes("transformer", "rows of dtype int64", rows=rows)
         if rows.dim() != 1:
             raise _refuse.shapes("transformer", "rows (s)", rows=rows)
-        if rows.is_cpu and not torch.compiler.is_compiling():
-            there = len(self.lengths)
-            if ((rows < 0) | (rows >= there)).any():
-                raise IndexError(
-                    f"transformer: expected rows in 0..{there - 1}, those of the cache; got {rows.tolist()}"
-                )
+        _refuse.check_range("transformer", "rows", rows, len(self.lengths))
         every = torch.arange(self.sources, device=rows.device)
         w, sources = len(rows) // max(self.sources, 1), rows // self.beams
         if not len(rows) or not torch.equal(sources, every.repeat_interleave(w)):

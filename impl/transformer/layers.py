@@ -5,11 +5,13 @@ Normalization in the Transformer Architecture", figure 1 (b).
 """
 
 from collections.abc import Callable
+from typing import Unpack
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
+from impl._placement import Placement
 from impl.attention import MultiHeadAttention
 from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
@@ -22,10 +24,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.
 class FeedForward(nn.Module):
     """``feedforward.relu`` or ``feedforward.gelu`` with its weights: two linear layers with an activation between them."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        self.expand = nn.Linear(config.d_model, config.d_ff)
-        self.contract = nn.Linear(config.d_ff, config.d_model)
+        self.expand = nn.Linear(config.d_model, config.d_ff, **placement)
+        self.contract = nn.Linear(config.d_ff, config.d_model, **placement)
         self.activation = ACTIVATIONS[config.activation]
 
     def reset_parameters(self, generator: Generator | None = None) -> None:
@@ -43,9 +45,9 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     """What stands around a sub-layer f: LayerNorm(x + Dropout(f(x))), or x + Dropout(f(LayerNorm(x))) where norm is "pre"."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.d_model, config.eps)
+        self.norm = nn.LayerNorm(config.d_model, config.eps, **placement)
         self.dropout = nn.Dropout(config.dropout)
         self.pre = config.norm == "pre"
 
@@ -60,11 +62,14 @@ class Residual(nn.Module):
 class EncoderLayer(nn.Module):
     """Every token attends to the sequence, then passes the feed-forward network."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        self.self_attention = _attention(config)
-        self.feed_forward = FeedForward(config)
-        self.residual_self, self.residual_feed_forward = Residual(config), Residual(config)
+        self.self_attention = _attention(config, **placement)
+        self.feed_forward = FeedForward(config, **placement)
+        self.residual_self, self.residual_feed_forward = (
+            Residual(config, **placement),
+            Residual(config, **placement),
+        )
 
     def forward(
         self, x: Float[Tensor, "... n d_model"], mask: Bool[Tensor, "... #n #n"] | None = None
@@ -80,12 +85,15 @@ class DecoderLayer(nn.Module):
     network.
     """
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        self.self_attention, self.cross_attention = _attention(config), _attention(config, config.d_model)
-        self.feed_forward = FeedForward(config)
-        self.residual_self, self.residual_cross = Residual(config), Residual(config)
-        self.residual_feed_forward = Residual(config)
+        self.self_attention, self.cross_attention = (
+            _attention(config, **placement),
+            _attention(config, config.d_model, **placement),
+        )
+        self.feed_forward = FeedForward(config, **placement)
+        self.residual_self, self.residual_cross = Residual(config, **placement), Residual(config, **placement)
+        self.residual_feed_forward = Residual(config, **placement)
 
     def forward(
         self,
@@ -146,5 +154,7 @@ class DecoderLayer(nn.Module):
         return y
 
 
-def _attention(config: TransformerConfig, d_y: int | None = None) -> MultiHeadAttention:
-    return MultiHeadAttention(config.d_model, config.heads, d_y=d_y, bias=config.attention_bias)
+def _attention(
+    config: TransformerConfig, d_y: int | None = None, **placement: Unpack[Placement]
+) -> MultiHeadAttention:
+    return MultiHeadAttention(config.d_model, config.heads, d_y=d_y, bias=config.attention_bias, **placement)

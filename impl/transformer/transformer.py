@@ -1,6 +1,7 @@
 """The Transformer: from the ids of a source and of a target's words so far to the logits of the words that come next."""
 
 import math
+from typing import Unpack
 
 import torch
 import torch.nn.functional as F
@@ -8,6 +9,8 @@ from jaxtyping import Bool, Float, Integer
 from torch import Generator, Tensor, nn
 
 from impl import _refuse
+from impl._placement import Placement
+from impl._transforms import readable
 from impl.attention import MultiHeadAttention
 from impl.embedding import token
 from impl.positional import learned, sinusoidal
@@ -27,13 +30,18 @@ class Embeddings(nn.Module):
     """
 
     def __init__(
-        self, words: int, config: TransformerConfig, E: Float[nn.Parameter, "V d_model"] | None = None
+        self,
+        words: int,
+        config: TransformerConfig,
+        E: Float[nn.Parameter, "V d_model"] | None = None,
+        **placement: Unpack[Placement],
     ) -> None:
         super().__init__()
         d = config.d_model
         self.config, self.scale = config, math.sqrt(d) if config.scaled else 1.0
-        self.E = nn.Parameter(torch.empty(words, d)) if E is None else E
-        self.W_PE = nn.Parameter(torch.empty(config.max_length, d)) if config.positions == "learned" else None
+        self.E = nn.Parameter(torch.empty(words, d, **placement)) if E is None else E
+        learned = config.positions == "learned"
+        self.W_PE = nn.Parameter(torch.empty(config.max_length, d, **placement)) if learned else None
         self.dropout = nn.Dropout(config.dropout)
 
     def reset_parameters(self, generator: Generator | None = None) -> None:
@@ -84,13 +92,15 @@ class Transformer(nn.Module):
     id it is. Source: Vaswani et al. 2017, "Attention Is All You Need".
     """
 
-    def __init__(self, config: TransformerConfig, *, generator: Generator | None = None) -> None:
+    def __init__(
+        self, config: TransformerConfig, *, generator: Generator | None = None, **placement: Unpack[Placement]
+    ) -> None:
         super().__init__()
         self.config = config
-        self.source = Embeddings(config.source_vocabulary, config)
+        self.source = Embeddings(config.source_vocabulary, config, **placement)
         shared = self.source.E if config.tied == "all" else None
-        self.target = Embeddings(config.target_vocabulary, config, shared)
-        self.encoder, self.decoder = Encoder(config), Decoder(config)
+        self.target = Embeddings(config.target_vocabulary, config, shared, **placement)
+        self.encoder, self.decoder = Encoder(config, **placement), Decoder(config, **placement)
         self.W_o = self.target.E if config.tied != "none" else nn.Parameter(torch.empty_like(self.target.E))
         self.reset_parameters(generator)
 
@@ -185,7 +195,7 @@ class Transformer(nn.Module):
                 raise ValueError(
                     f"transformer: expected lengths of {b} rows in 1..{n}; got {lengths.tolist()}"
                 )
-            if ids.is_cpu and not torch.compiler.is_compiling() and _between(lengths, n, n):
+            if readable(ids) and _between(lengths, n, n):
                 lengths = None  # no row is shorter than the others: nothing has to be hidden
             else:
                 mask = torch.arange(n, device=ids.device) < lengths[:, None]
