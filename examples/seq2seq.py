@@ -33,7 +33,12 @@ BEGIN, END = len(LETTERS), len(LETTERS) + 1
 IGNORED = -100
 """The target behind a word's end; what ``F.cross_entropy`` leaves out."""
 
-_SIZES = {"source_words": len(LETTERS), "target_words": len(LETTERS) + 2, "begin": BEGIN, "end": END}
+_SIZES = {
+    "source_vocabulary": len(LETTERS),
+    "target_vocabulary": len(LETTERS) + 2,
+    "begin": BEGIN,
+    "end": END,
+}
 MODELS = {
     "none": Config(**_SIZES, attention="none", embedding=48, state=104),
     "bahdanau": Config(**_SIZES, attention="bahdanau", embedding=48, state=96, alignment=48),

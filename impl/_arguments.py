@@ -39,7 +39,8 @@ def check_arguments(package: str) -> None:
             setattr(module, name, checked)
             setattr(sys.modules[public.__module__], public.__name__, checked)  # where pickle looks for it
         elif isinstance(public, type) and not (issubclass(public, tuple) or is_dataclass(public)):
-            for attribute, method in list(vars(public).items()):
+            ours = [vars(base) for base in reversed(public.__mro__) if base.__module__.startswith("impl.")]
+            for attribute, method in {name: x for own in ours for name, x in own.items()}.items():
                 if isinstance(method, FunctionType) and (attribute == "__init__" or attribute[0] != "_"):
                     setattr(public, attribute, _checked(method, told))
 

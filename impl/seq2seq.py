@@ -26,6 +26,7 @@ from torch import Generator, Tensor, nn
 
 from impl import _refuse
 from impl._arguments import check_arguments
+from impl._config import check_fields, expect
 from impl._placement import Drawing, Placement
 from impl.attention.steps import context
 from impl.embedding import token
@@ -41,8 +42,8 @@ Attention = Literal["none", "bahdanau", "luong"]
 class Config:
     """Sizes, and what the decoder attends with. ``begin`` and ``end`` are target words: before the first, after the last."""
 
-    source_words: int
-    target_words: int
+    source_vocabulary: int
+    target_vocabulary: int
     begin: int
     end: int
     attention: Attention = "bahdanau"
@@ -51,21 +52,11 @@ class Config:
     alignment: int = 64
 
     def __post_init__(self) -> None:
-        sizes = {
-            n: getattr(self, n) for n in ("source_words", "target_words", "embedding", "state", "alignment")
-        }
-        if any(size < 1 for size in sizes.values()) or self.state % 2:
-            raise ValueError(
-                f"seq2seq.Config: expected sizes >= 1 and an even state (half each way); got {sizes}"
-            )
-        if not (0 <= self.begin < self.target_words and 0 <= self.end < self.target_words):
-            raise ValueError(
-                f"seq2seq.Config: expected begin and end in 0..{self.target_words - 1}; got {self.begin}, {self.end}"
-            )
-        if self.attention not in DECODERS:
-            raise ValueError(
-                f"seq2seq.Config: attention is one of {', '.join(DECODERS)}; got {self.attention!r}"
-            )
+        check_fields(self, "source_vocabulary", "target_vocabulary", "embedding", "state", "alignment")
+        expect(self, self.state % 2 == 0, "an even state, half each way", "state")
+        for name in ("begin", "end"):
+            inside = 0 <= getattr(self, name) < self.target_vocabulary
+            expect(self, inside, f"{name} in 0..{self.target_vocabulary - 1}", name)
 
 
 class Encoded(NamedTuple):
@@ -84,7 +75,7 @@ class Encoder(nn.Module):
     def __init__(self, config: Config, **drawing: Unpack[Drawing]) -> None:
         super().__init__()
         p, half = config.embedding, config.state // 2
-        self.E = _table(config.source_words, p, **drawing)
+        self.E = _table(config.source_vocabulary, p, **drawing)
         self.W_x = _matrix(2, 4 * half, p, **drawing)
         self.W_h = _matrix(2, 4 * half, half, **drawing)
         # A forget gate that begins open (second of torch's four blocks): Jozefowicz, Zaremba & Sutskever 2015.
@@ -114,7 +105,7 @@ class Decoder(nn.Module):
 
     def __init__(self, config: Config, **drawing: Unpack[Drawing]) -> None:
         super().__init__()
-        V, d, p = config.target_words, config.state, config.embedding
+        V, d, p = config.target_vocabulary, config.state, config.embedding
         self.E = _table(V, p, **drawing)
         self.W_0 = _matrix(d, d, **drawing)
         self.W_s = _orthogonal(d, **drawing)

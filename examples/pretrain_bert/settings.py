@@ -105,7 +105,9 @@ class Settings:
         """ValueError for what no run can be of."""
         found = self.config(self.vocabulary.size)
         if found.max_length < self.data.max_length:
-            raise ValueError(f"expected positions for {self.data.max_length} tokens; got {found.positions}")
+            raise ValueError(
+                f"expected max_length {self.data.max_length} of the model or more; got {found.max_length}"
+            )
         assert self.data.law
         s = self.training
         for name in ("steps", "batch", "every", "evaluated", "threads"):
@@ -120,7 +122,7 @@ class Settings:
 
     def config(self, vocabulary: int) -> BertConfig:
         """The model's."""
-        return BertConfig(**{"positions": self.data.max_length, **self.model, "vocabulary": vocabulary})
+        return BertConfig(**{"max_length": self.data.max_length, **self.model, "vocabulary": vocabulary})
 
     def state(self) -> dict[str, Any]:
         """As plain values."""

@@ -28,7 +28,7 @@ class MultiHeadAttention(nn.Module):
     ``out`` is W_o. Parameters of ``qkv`` may be loaded into ``q`` and ``kv``; ``impl.attention.layouts`` exchanges them with
     other libraries, and with the statement's weights for each head.
 
-    d_k and d_v are d_model / h unless given (ValueError where h does not divide d_model, and for a size below 1). Weights are
+    d_k and d_v are d_model / heads unless given (ValueError where ``heads`` do not divide d_model, and for a size below 1). Weights are
     drawn as Glorot & Bengio 2010 do, biases are 0. ``dropout`` is the share of attention weights that are dropped in training.
 
     A call is ``project`` and then ``attend``. Who keeps keys and values from one call to the next (``impl.transformer``) calls
@@ -38,7 +38,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(
         self,
         d_model: int,
-        h: int,
+        heads: int,
         *,
         d_k: int | None = None,
         d_v: int | None = None,
@@ -48,18 +48,20 @@ class MultiHeadAttention(nn.Module):
         **placement: Unpack[Placement],
     ) -> None:
         super().__init__()
-        sizes = {"d_model": d_model, "h": h, "d_k": d_k, "d_v": d_v, "d_y": d_y}
+        sizes = {"d_model": d_model, "heads": heads, "d_k": d_k, "d_v": d_v, "d_y": d_y}
         given = {name: size for name, size in sizes.items() if size is not None}
         if min(given.values()) < 1:
             got = ", ".join(f"{name} {size}" for name, size in given.items())
             raise ValueError(f"{FORMULA}: expected sizes of at least 1; got {got}")
-        if (d_k is None or d_v is None) and d_model % h:
-            raise ValueError(f"{FORMULA}: expected an h that divides d_model; got h {h}, d_model {d_model}")
+        if (d_k is None or d_v is None) and d_model % heads:
+            raise ValueError(
+                f"{FORMULA}: expected heads that divide d_model; got heads {heads}, d_model {d_model}"
+            )
         if not 0 <= dropout < 1:
             raise ValueError(f"{FORMULA}: expected 0 <= dropout < 1; got {dropout}")
         self.dropout = dropout
-        self.d_model, self.d_y, self.h, self.packed = d_model, d_y or d_model, h, d_y is None
-        h_d_k, h_d_v = h * (d_k or d_model // h), h * (d_v or d_model // h)
+        self.d_model, self.d_y, self.heads, self.packed = d_model, d_y or d_model, heads, d_y is None
+        h_d_k, h_d_v = heads * (d_k or d_model // heads), heads * (d_v or d_model // heads)
         self.rows = [h_d_k, h_d_k, h_d_v]
         if self.packed:
             self.qkv = nn.Linear(d_model, 2 * h_d_k + h_d_v, bias, **placement)
@@ -155,13 +157,13 @@ class MultiHeadAttention(nn.Module):
         """Queries of x, keys and values of y (of x where no y is given), head by head."""
         if self.packed and (y is None or y is x):
             q, k, v = self.qkv(x).split(self.rows, -1)
-            return split_heads(q, self.h), split_heads(k, self.h), split_heads(v, self.h)
+            return split_heads(q, self.heads), split_heads(k, self.heads), split_heads(v, self.heads)
         return self.queries(x), *self.keys_and_values(x if y is None else y)
 
     def queries(self, x: Float[Tensor, "... n d_model"]) -> Float[Tensor, "... h n d_k"]:
         """The first of what ``project`` gives, by itself."""
         q = self.qkv(x)[..., : self.rows[0]] if self.packed else self.q(x)
-        return split_heads(q, self.h)
+        return split_heads(q, self.heads)
 
     def keys_and_values(
         self, y: Float[Tensor, "... m d_y"]
@@ -169,7 +171,7 @@ class MultiHeadAttention(nn.Module):
         """The other two by themselves: what does not change while queries come."""
         kv = self.qkv(y)[..., self.rows[0] :] if self.packed else self.kv(y)
         k, v = kv.split(self.rows[1:], -1)
-        return split_heads(k, self.h), split_heads(v, self.h)
+        return split_heads(k, self.heads), split_heads(v, self.heads)
 
     def attend(
         self,
@@ -197,7 +199,7 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             check_mask(FORMULA, mask, n, m, lead)
         if bias is not None:
-            check_bias(FORMULA, bias, n, m, torch.Size((*lead, self.h)))
+            check_bias(FORMULA, bias, n, m, torch.Size((*lead, self.heads)))
 
 
 def _unpack(module: MultiHeadAttention, state: dict[str, Any], prefix: str, *_: Any) -> None:

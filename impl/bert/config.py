@@ -4,15 +4,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from impl._config import check_fields, expect
 
 __all__ = ["BertConfig", "Family"]
 
 Family = Literal["bert", "roberta", "xlm-roberta", "albert", "distilbert"]
 
-SIZES = ("vocabulary", "d_model", "layers", "heads", "d_ff", "positions", "d_embedding", "groups")
+SIZES = ("vocabulary", "d_model", "layers", "heads", "d_ff", "max_length", "d_embedding", "groups")
 SHARES = ("dropout", "attention_dropout", "classifier_dropout")
-FAMILIES = ("bert", "roberta", "xlm-roberta", "albert", "distilbert")
+FAMILIES = get_args(Family)
 
 KEYS = {
     "vocabulary": "vocab_size",
@@ -20,7 +22,7 @@ KEYS = {
     "layers": "num_hidden_layers",
     "heads": "num_attention_heads",
     "d_ff": "intermediate_size",
-    "positions": "max_position_embeddings",
+    "max_length": "max_position_embeddings",
     "segments": "type_vocab_size",
     "eps": "layer_norm_eps",
     "activation": "hidden_act",
@@ -30,7 +32,7 @@ KEYS = {
     "padding_id": "pad_token_id",
     "std": "initializer_range",
 }
-"""Our field, and its key in a ``config.json``."""
+"""Our field, and its key in a ``config.json``; of ``max_length``, less those positions of ``offset``."""
 KEYS_OF = {
     "albert": {
         **KEYS,
@@ -50,7 +52,7 @@ KEYS_OF = {
         "classifier_dropout": "seq_classif_dropout",
     },
 }
-NEEDED = ("vocabulary", "d_model", "layers", "heads", "d_ff", "positions")
+NEEDED = ("vocabulary", "d_model", "layers", "heads", "d_ff", "max_length")
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
 REFUSED = {
     "position_embedding_type": ("absolute",),
@@ -79,7 +81,7 @@ class BertConfig:
 
     ======================  =================================================================================================
     ``family``              whose names the parameters have in a checkpoint, and where positions begin (``offset``)
-    ``positions``           rows of the table of positions; as many tokens fit less those of ``offset``
+    ``max_length``          the largest number of tokens; the table of positions has so many rows, and those of ``offset``
     ``segments``            rows of the table of segments; 0: there is none
     ``d_embedding``         width of the tables; where it is another than ``d_model``, a linear layer leads from one to the other
     ``groups``              so many layers have parameters of their own, which equally many layers share; None: every layer has
@@ -98,7 +100,7 @@ class BertConfig:
     layers: int = 12
     heads: int = 12
     d_ff: int = 3072
-    positions: int = 512
+    max_length: int = 512
     segments: int = 2
     d_embedding: int | None = None
     groups: int | None = None
@@ -112,52 +114,33 @@ class BertConfig:
     family: Family = "bert"
 
     def __post_init__(self) -> None:
-        for name in (*SIZES, "segments", "padding_id"):
-            size = getattr(self, name)
-            whole = type(size) is int or (size is None and name in ("d_embedding", "groups"))
-            self._expect(whole, f"a whole number for {name}", name)
-        for name in (*SHARES, "eps", "std"):
-            number = getattr(self, name)
-            real = type(number) in (int, float) or (number is None and name == "classifier_dropout")
-            self._expect(real, f"a number for {name}", name)
-        for name in SIZES:
-            size = getattr(self, name)
-            self._expect(size is None or size >= 1, f"{name} >= 1", name)
-        self._expect(self.segments >= 0, "segments >= 0", "segments")
-        self._expect(self.d_model % self.heads == 0, "heads that divide d_model", "heads", "d_model")
+        check_fields(self, *SIZES)
+        expect(self, self.segments >= 0, "segments >= 0", "segments")
+        expect(self, self.d_model % self.heads == 0, "heads that divide d_model", "heads", "d_model")
         for name in SHARES:
             share = getattr(self, name)
-            self._expect(share is None or 0 <= share < 1, f"0 <= {name} < 1", name)
-        self._expect(self.eps > 0, "eps > 0", "eps")
-        self._expect(self.family in FAMILIES, f"family to be one of {', '.join(FAMILIES)}", "family")
-        known = dict.fromkeys(ACTIVATIONS.values())
-        self._expect(self.activation in known, f"activation to be one of {', '.join(known)}", "activation")
+            expect(self, share is None or 0 <= share < 1, f"0 <= {name} < 1", name)
+        expect(self, self.eps > 0, "eps > 0", "eps")
         within = 0 <= self.padding_id < self.vocabulary
-        self._expect(within, "a padding_id of the vocabulary", "padding_id", "vocabulary")
-        self._expect(self.max_length >= 1, "more positions than are left out", "positions", "padding_id")
-        self._expect(self.layers % self.own_layers == 0, "groups that divide layers", "groups", "layers")
+        expect(self, within, "a padding_id of the vocabulary", "padding_id", "vocabulary")
+        expect(self, self.layers % self.own_layers == 0, "groups that divide layers", "groups", "layers")
         if self.family != "albert":
-            self._expect(
-                self.width == self.d_model, "d_embedding only where family is 'albert'", "d_embedding"
+            expect(
+                self, self.width == self.d_model, "d_embedding only where family is 'albert'", "d_embedding"
             )
-            self._expect(self.groups is None, "groups only where family is 'albert'", "groups")
+            expect(self, self.groups is None, "groups only where family is 'albert'", "groups")
         if self.family == "distilbert":
-            self._expect(self.segments == 0, "no segments where family is 'distilbert'", "segments")
-
-    def _expect(self, holds: bool, what: str, *names: str) -> None:
-        if not holds:
-            got = ", ".join(f"{name} {getattr(self, name)!r}" for name in names)
-            raise ValueError(f"BertConfig: expected {what}; got {got}")
+            expect(self, self.segments == 0, "no segments where family is 'distilbert'", "segments")
 
     @property
     def offset(self) -> int:
         """The row of the first token's position. RoBERTa's are counted from ``padding_id`` + 1: padding has a row of its own."""
-        return self.padding_id + 1 if self.family in ("roberta", "xlm-roberta") else 0
+        return _offset(self.family, self.padding_id)
 
     @property
-    def max_length(self) -> int:
-        """The largest number of tokens."""
-        return self.positions - self.offset
+    def position_rows(self) -> int:
+        """Rows of the table of positions."""
+        return self.offset + self.max_length
 
     @property
     def width(self) -> int:
@@ -187,7 +170,7 @@ class BertConfig:
     @classmethod
     def roberta(cls, **changes: Any) -> "BertConfig":
         """RoBERTa base of Liu et al. 2019: no segments (a table of one row, added to every token), positions from 2."""
-        own = {"family": "roberta", "vocabulary": 50_265, "positions": 514, "segments": 1}
+        own = {"family": "roberta", "vocabulary": 50_265, "segments": 1}
         return cls(**{**own, "padding_id": 1, "eps": 1e-5, **changes})
 
     @classmethod
@@ -236,6 +219,9 @@ class BertConfig:
             fields["activation"] = ACTIVATIONS[fields["activation"]]
         if fields.get("padding_id", 0) is None:
             del fields["padding_id"]
+        rows, left_out = fields["max_length"], _offset(family, fields.get("padding_id", 0))
+        if type(rows) is type(left_out) is int:
+            fields["max_length"] = rows - left_out
         start = {"albert": cls.albert, "distilbert": cls.distilbert}.get(family, cls)
         return start(**{"family": family, **fields})
 
@@ -243,8 +229,12 @@ class BertConfig:
         """What Hugging Face writes into a ``config.json``."""
         theirs = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
         values = {**vars(self), "activation": theirs[self.activation], "d_embedding": self.width}
-        values["groups"] = self.own_layers
+        values |= {"groups": self.own_layers, "max_length": self.position_rows}
         if self.classifier_dropout is None and self.family in KEYS_OF:
             values["classifier_dropout"] = self.dropout
         keys = KEYS_OF.get(self.family, KEYS)
         return {"model_type": self.family, **{key: values[name] for name, key in keys.items()}}
+
+
+def _offset(family: str, padding_id: int) -> int:
+    return padding_id + 1 if family in ("roberta", "xlm-roberta") else 0

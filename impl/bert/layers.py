@@ -33,7 +33,7 @@ class BertEmbeddings(nn.Module):
         super().__init__()
         d = config.width
         self.E = nn.Parameter(torch.empty(config.vocabulary, d, **placement))
-        self.P = nn.Parameter(torch.empty(config.positions, d, **placement))
+        self.P = nn.Parameter(torch.empty(config.position_rows, d, **placement))
         self.S = nn.Parameter(torch.empty(config.segments, d, **placement)) if config.segments else None
         self.norm = nn.LayerNorm(d, config.eps, **placement)
         self.dropout = nn.Dropout(config.dropout)
@@ -64,7 +64,7 @@ class BertLayer(nn.Module):
     def __init__(self, config: BertConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
         d = config.d_model
-        self.h, self.attention_dropout = config.heads, config.attention_dropout
+        self.heads, self.attention_dropout = config.heads, config.attention_dropout
         self.qkv, self.out = nn.Linear(d, 3 * d, **placement), nn.Linear(d, d, **placement)
         self.norm_attention = nn.LayerNorm(d, config.eps, **placement)
         self.expand = nn.Linear(d, config.d_ff, **placement)
@@ -75,7 +75,7 @@ class BertLayer(nn.Module):
 
     def forward(self, x: Float[Tensor, "T d_model"], tokens: Tokens) -> Float[Tensor, "T d_model"]:
         """The tokens after the layer."""
-        z = tokens.attend(self.qkv(x), self.h, self.attention_dropout if self.training else 0.0)
+        z = tokens.attend(self.qkv(x), self.heads, self.attention_dropout if self.training else 0.0)
         x = self.norm_attention(x + self.dropout(self.out(z)))
         y = self.contract(self.activation(self.expand(x)))
         return self.norm_output(x + self.dropout(y))  # type: ignore[no-any-return]

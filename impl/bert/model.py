@@ -103,7 +103,7 @@ class BertEncoder(nn.Module):
         seen, looked = [x], []
         for layer in self.in_order():
             if weights:
-                looked.append(tokens.weights(layer.qkv(x), layer.h))
+                looked.append(tokens.weights(layer.qkv(x), layer.heads))
             x = layer(x, tokens)
             if all_layers:
                 seen.append(x)
@@ -131,7 +131,7 @@ class BertEncoder(nn.Module):
         try:
             x: Tensor = self.embeddings(*(None if x is None else tokens.pack(x) for x in given))
         except IndexError:
-            rows = self.config.vocabulary, self.config.segments, self.config.positions
+            rows = self.config.vocabulary, self.config.segments, self.config.position_rows
             for name, own, size in zip(("ids", "segments", "positions"), given, rows, strict=True):
                 if (
                     own is not None

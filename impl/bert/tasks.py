@@ -77,7 +77,7 @@ class _Task(nn.Module):
             raise ValueError(f"{type(self).__name__}: expected an encoder with a pooler (pooler=True)")
 
     def finish(self, generator: Generator | None = None, **placement: Unpack[Placement]) -> None:
-        """Put the head where the encoder is, in its dtype, or encoder and head where they are asked for; draw the head's weights."""
+        """Put the head where the encoder is, in its dtype, or both where they are asked for, and draw the head's weights."""
         self.to(self.encoder.embeddings.E)
         if placement:
             self.to(**placement)

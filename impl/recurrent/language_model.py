@@ -13,6 +13,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from impl import _refuse
+from impl._config import check_fields
 from impl._placement import Placement
 from impl._refuse import broadcast_shapes
 from impl.embedding import token
@@ -81,13 +82,12 @@ class BiLMConfig:
     each direction. ValueError unless all are at least 1.
     """
 
-    vocab_size: int
+    vocabulary: int
     width: int = 64
     layers: int = 2
 
     def __post_init__(self) -> None:
-        if min(self.vocab_size, self.width, self.layers) < 1:
-            raise ValueError(f"BiLMConfig: expected sizes of at least 1; got {self}")
+        check_fields(self, "vocabulary", "width", "layers")
 
 
 class BiLM(nn.Module):
@@ -101,7 +101,7 @@ class BiLM(nn.Module):
 
     def __init__(self, config: BiLMConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        V, d, L = config.vocab_size, config.width, config.layers
+        V, d, L = config.vocabulary, config.width, config.layers
         self.config = config
         self.E = nn.Parameter(torch.empty(V, d, **placement))
         self.W_x = nn.Parameter(torch.empty(2, L, 4 * d, d, **placement))  # forward, backward

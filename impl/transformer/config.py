@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from impl._config import check_fields, expect
+
 __all__ = ["TransformerConfig"]
 
 SIZES = (
@@ -15,12 +17,6 @@ SIZES = (
     "decoder_layers",
     "max_length",
 )
-CHOICES = {
-    "norm": ("post", "pre"),
-    "activation": ("relu", "gelu"),
-    "positions": ("sinusoidal", "learned"),
-    "tied": ("none", "output", "all"),
-}
 
 
 @dataclass(frozen=True)
@@ -63,23 +59,18 @@ class TransformerConfig:
     scaled: bool = True
 
     def __post_init__(self) -> None:
-        for name in SIZES:
-            self._expect(getattr(self, name) >= 1, f"{name} >= 1", name)
-        self._expect(self.d_model % self.heads == 0, "heads that divide d_model", "heads", "d_model")
-        self._expect(0 <= self.dropout < 1, "0 <= dropout < 1", "dropout")
-        self._expect(self.eps > 0, "eps > 0", "eps")
-        for name, values in CHOICES.items():
-            self._expect(getattr(self, name) in values, f"{name} to be one of {', '.join(values)}", name)
+        check_fields(self, *SIZES)
+        expect(self, self.d_model % self.heads == 0, "heads that divide d_model", "heads", "d_model")
+        expect(self, 0 <= self.dropout < 1, "0 <= dropout < 1", "dropout")
+        expect(self, self.eps > 0, "eps > 0", "eps")
         if self.tied == "all":
             names = "source_vocabulary", "target_vocabulary"
-            self._expect(
-                self.source_vocabulary == self.target_vocabulary, "one vocabulary where tied is 'all'", *names
+            expect(
+                self,
+                self.source_vocabulary == self.target_vocabulary,
+                "one vocabulary where tied is 'all'",
+                *names,
             )
-
-    def _expect(self, holds: bool, what: str, *names: str) -> None:
-        if not holds:
-            got = ", ".join(f"{name} {getattr(self, name)!r}" for name in names)
-            raise ValueError(f"TransformerConfig: expected {what}; got {got}")
 
     @property
     def ends_in_norm(self) -> bool:

@@ -9,7 +9,7 @@ from impl.seq2seq import DECODERS, Config, Seq2Seq
 from spec.language.evaluation.evaluate import bound
 from spec.language.registry import find
 
-CONFIG = Config(source_words=11, target_words=5, begin=3, end=1, embedding=7, state=6, alignment=2)
+CONFIG = Config(source_vocabulary=11, target_vocabulary=5, begin=3, end=1, embedding=7, state=6, alignment=2)
 LENGTHS = torch.tensor([13, 3, 1, 5])
 SEED = {"none": 20275, "bahdanau": 20275, "luong": 20267}
 """Random models that say at least four different words, and end the rows of ``sources()`` at different steps."""
@@ -26,14 +26,14 @@ def model(attention, dtype=torch.float64, **changes):
     return built
 
 
-def sources(high=CONFIG.source_words):
+def sources(high=CONFIG.source_vocabulary):
     """A batch of sources of different lengths."""
     return torch.randint(high, (len(LENGTHS), 13), generator=torch.Generator().manual_seed(3))
 
 
 def previous(T=7):
     """Words for teacher forcing, the begin word first."""
-    words = torch.randint(CONFIG.target_words, (len(LENGTHS), T), generator=torch.Generator().manual_seed(5))
+    words = torch.randint(CONFIG.target_vocabulary, (len(LENGTHS), T), generator=torch.Generator().manual_seed(5))
     words[:, 0] = CONFIG.begin
     return words
 
@@ -167,7 +167,7 @@ def test_of_equally_likely_words_the_first_is_taken(attention):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_gradient_reaches_every_parameter_and_no_word_that_is_only_padding(attention, dtype):
     """A word that stands behind the sources' ends only keeps a gradient of 0 in the encoder's table."""
-    it, padding = model(attention, dtype), CONFIG.source_words - 1
+    it, padding = model(attention, dtype), CONFIG.source_vocabulary - 1
     ids = sources(padding).masked_fill(torch.arange(13) >= LENGTHS[:, None], padding)
     logits, _ = it(ids, LENGTHS, previous())
     assert logits.dtype == dtype

@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor
 
+from impl._config import check_fields, expect
 from impl.bert.data.corpus import Chunk
 from impl.bert.pieces import pack
 
@@ -61,20 +62,9 @@ class PairLaw:
     short: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.max_length < 5:
-            raise ValueError(
-                f"PairLaw: expected max_length >= 5: [CLS] a [SEP] b [SEP]; got {self.max_length}"
-            )
-        if not 0 <= self.short <= 1:
-            raise ValueError(f"PairLaw: expected 0 <= short <= 1; got {self.short}")
-        for name, known in (
-            ("task", ("next", "order", "none")),
-            ("negatives", ("not_next", "other_document", "any")),
-        ):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"PairLaw: expected {name} to be one of {', '.join(known)}; got {getattr(self, name)!r}"
-                )
+        check_fields(self)
+        expect(self, self.max_length >= 5, "max_length >= 5: [CLS] a [SEP] b [SEP]", "max_length")
+        expect(self, 0 <= self.short <= 1, "0 <= short <= 1", "short")
 
 
 def plan(chunk: Chunk, law: PairLaw, draw: Random) -> list[Pair]:

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "?", ";"]
     pieces = WordPiece([*first, *letters, *(f"##{letter}" for letter in letters), "the", "from", "to", "not"])
     config = BertConfig(
-        vocabulary=len(pieces), d_model=10, layers=5, heads=2, d_ff=11, positions=251, std=0.3
+        vocabulary=len(pieces), d_model=10, layers=5, heads=2, d_ff=11, max_length=251, std=0.3
     )
     BertEncoder(config, generator=torch.Generator().manual_seed(0)).save_pretrained(made)
     pieces.save_pretrained(made)

@@ -38,7 +38,7 @@ def test_the_file_that_is_shipped_says_every_setting() -> None:
         ({"text": {"kinds": ["poems"]}}, "kinds of docstrings and source; got poems"),
         ({"model": {"width": 3}}, "unexpected keyword argument 'width'"),
         ({"model": {"d_model": 7, "heads": 2}}, "heads that divide d_model"),
-        ({"model": {"positions": 11}}, "expected positions for 128 tokens; got 11"),
+        ({"model": {"max_length": 11}}, "expected max_length 128 of the model or more; got 11"),
         ({"data": {"task": "previous"}}, "task to be one of"),
         ({"data": {"max_length": 4}}, "max_length >= 5"),
         ({"training": {"steps": 0}}, "steps >= 1; got 0"),

@@ -42,12 +42,12 @@ def stated_module(
         module: MultiHeadAttention, x: Tensor, y: Tensor, mask: Tensor | None
     ) -> list[tuple[Tensor, Tensor]]:
         state = {name: p.detach() for name, p in module.state_dict().items()}
-        *weights, W_o = to_per_head(state, module.h)
+        *weights, W_o = to_per_head(state, module.heads)
         width = max(module.d_model, module.d_y) + 1
         names = ("qkv.bias",) if "qkv.weight" in state else ("q.bias", "kv.bias")
         none = torch.zeros(sum(module.rows))
         b = torch.cat([state[name] for name in names]) if module.out.bias is not None else none
-        rows = (part.reshape(module.h, 1, -1) for part in b.to(x.dtype).split(module.rows))
+        rows = (part.reshape(module.heads, 1, -1) for part in b.to(x.dtype).split(module.rows))
         weights = [
             torch.cat((F.pad(W, (0, 0, 0, width - 1 - W.shape[1])), row), 1)
             for W, row in zip(weights, rows, strict=True)

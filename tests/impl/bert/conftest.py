@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from impl.bert import BertConfig
 
-SIZES = {"vocabulary": 41, "d_model": 14, "layers": 3, "heads": 2, "d_ff": 11, "positions": 23}
+SIZES = {"vocabulary": 41, "d_model": 14, "layers": 3, "heads": 2, "d_ff": 11, "max_length": 23}
 CONFIGS = {
     "bert": BertConfig(**SIZES, segments=3),
     "roberta": BertConfig(**SIZES, family="roberta", segments=1, padding_id=5, eps=1e-5),
