@@ -79,7 +79,7 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
             raise
 
     # The compiler counts how often it compiles one code: each function has its own.
-    checked.__code__ = checked.__code__.replace(co_name=function.__name__)
+    checked.__code__ = checked.__code__.replace(co_name=function.__name__)  # type: ignore[attr-defined]
     return checked
 
 

@@ -4,13 +4,16 @@ The checks themselves stand in the functions, as bare comparisons: they run on e
 """
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from impl._transforms import readable
+
+Layers = TypeVar("Layers", bound=NamedTuple)
 
 
 def shapes(formula: str, expected: str, **given: Tensor) -> ValueError:
@@ -67,12 +70,13 @@ def check_belonging(formula: str, lead: torch.Size, axes: int, **given: Tensor) 
     return whole
 
 
-def check_heights(formula: str, weights: Iterable[Tensor]) -> None:
-    """Refuse stacked weights that are not of equally many layers."""
+def layers(formula: str, weights: Layers) -> Iterator[Layers]:
+    """The weights of each layer, of a named tuple of stacked ones; refuse stacks that are not of equally many layers."""
     found = [tuple(part.shape) for part in weights]
     if () in found or len({height for height, *_ in found}) != 1:
         got = ", ".join(map(str, found))
         raise ValueError(f"{formula}: expected parameters of as many layers each, L first; got {got}")
+    return map(type(weights)._make, zip(*weights, strict=True))
 
 
 def is_integer(value: object) -> bool:

@@ -1,7 +1,5 @@
 """Attention under any score: the mean of the values under the softmax of the scores."""
 
-from typing import Literal, overload
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -51,20 +49,6 @@ class Attention(nn.Module):
         super().__init__()
         self.score = ScaledDot() if score is None else score
 
-    @overload
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Tensor | None = None,
-        *,
-        return_weights: Literal[False] = False,
-    ) -> Tensor: ...
-    @overload
-    def forward(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, return_weights: Literal[True]
-    ) -> tuple[Tensor, Tensor]: ...
     def forward(
         self,
         q: Float[Tensor, "... n d_q"],

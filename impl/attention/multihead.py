@@ -1,6 +1,6 @@
 """Multi-head attention as a module, its projections packed."""
 
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Unpack
 
 import torch
 from jaxtyping import Bool, Float
@@ -28,8 +28,9 @@ class MultiHeadAttention(nn.Module):
     ``out`` is W_o. Parameters of ``qkv`` may be loaded into ``q`` and ``kv``; ``impl.attention.layouts`` exchanges them with
     other libraries, and with the statement's weights for each head.
 
-    d_k and d_v are d_model / heads unless given (ValueError where ``heads`` do not divide d_model, and for a size below 1). Weights are
-    drawn as Glorot & Bengio 2010 do, biases are 0. ``dropout`` is the share of attention weights that are dropped in training.
+    d_k and d_v are d_model / heads unless given (ValueError where ``heads`` do not divide d_model, and for a size below 1).
+    Weights are drawn as Glorot & Bengio 2010 do, biases are 0. ``dropout`` is the share of weights of attention that are dropped
+    in training.
 
     A call is ``project`` and then ``attend``. Who keeps keys and values from one call to the next (``impl.transformer``) calls
     the two, with what was kept between them.
@@ -83,26 +84,6 @@ class MultiHeadAttention(nn.Module):
                 else:
                     nn.init.zeros_(part)
 
-    @overload
-    def forward(
-        self,
-        x: Tensor,
-        y: Tensor | None = None,
-        mask: Tensor | None = None,
-        *,
-        return_weights: Literal[False] = False,
-        **how: Any,
-    ) -> Tensor: ...
-    @overload
-    def forward(
-        self,
-        x: Tensor,
-        y: Tensor | None = None,
-        mask: Tensor | None = None,
-        *,
-        return_weights: Literal[True],
-        **how: Any,
-    ) -> tuple[Tensor, Tensor]: ...
     def forward(
         self,
         x: Float[Tensor, "... n d_model"],

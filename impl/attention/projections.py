@@ -12,11 +12,19 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
+from impl._axes import Axes
 from impl.attention._checks import Backend, check_backend, check_mask
 from impl.attention.masks import blank_sequences
 from impl.attention.weights import causal, scaled_dot_product, weighted
 
 __all__ = ["self_", "cross", "multi_head", "biased_multi_head", "causal_multi_head"]
+
+_X, _XY = "x (... n d_model)", "x (... n d_model), y (... m d_model)"
+_ONE = "W_q (d_model d_k), W_k (d_model d_k), W_v (d_model d_v)"
+_ALL = "W_q (h d_model d_k), W_k (h d_model d_k), W_v (h d_model d_v), W_o (h*d_v d_model)"
+_WITH_BIASES = f"{_ALL}, b_q (h d_k), b_k (h d_k), b_v (h d_v), b_o (d_model)"
+_SELF, _CROSS, _HEADS = Axes(f"{_X}, {_ONE}"), Axes(f"{_XY}, {_ONE}"), Axes(f"{_XY}, {_ALL}")
+_CAUSAL, _BIASED = Axes(f"{_X}, {_WITH_BIASES}"), Axes(f"{_XY}, {_WITH_BIASES}")
 
 
 def self_(
@@ -33,8 +41,7 @@ def self_(
     ValueError for shapes that do not fit, TypeError unless x and the weights share one floating dtype and the mask is
     boolean. Source: Vaswani et al. 2017, section 3.2.
     """
-    _check("attention.self", x, x, W_q, W_k, W_v, mask)
-    check_backend("attention.self", backend)
+    _check("attention.self", _SELF, mask, backend, x=x, W_q=W_q, W_k=W_k, W_v=W_v)
     return _attend(x, x, W_q, W_k, W_v, mask, backend)
 
 
@@ -53,8 +60,7 @@ def cross(
     ValueError for shapes that do not fit, TypeError unless the sequences and the weights share one floating dtype and the mask
     is boolean. Source: Vaswani et al. 2017, section 3.2.3.
     """
-    _check("attention.cross", x, y, W_q, W_k, W_v, mask)
-    check_backend("attention.cross", backend)
+    _check("attention.cross", _CROSS, mask, backend, x=x, y=y, W_q=W_q, W_k=W_k, W_v=W_v)
     return _attend(x, y, W_q, W_k, W_v, mask, backend)
 
 
@@ -106,12 +112,8 @@ def multi_head(
     ValueError for shapes that do not fit, TypeError unless the sequences and the weights share one floating dtype and the mask
     is boolean. Source: Vaswani et al. 2017, section 3.2.2.
     """
-    if W_q.dim() != 3 or W_v.dim() != 3 or W_o.shape != (W_v.shape[0] * W_v.shape[-1], W_q.shape[1]):
-        expected = "W_q, W_k (h d_model d_k), W_v (h d_model d_v), W_o (h*d_v d_model)"
-        raise _refuse.shapes("attention.multi_head", expected, W_q=W_q, W_k=W_k, W_v=W_v, W_o=W_o)
-    _check("attention.multi_head", x, y, W_q, W_k, W_v, mask)
-    _refuse.check_floating("attention.multi_head", x=x, W_o=W_o)
-    check_backend("attention.multi_head", backend)
+    given = {"W_q": W_q, "W_k": W_k, "W_v": W_v, "W_o": W_o}
+    _check("attention.multi_head", _HEADS, mask, backend, x=x, y=y, **given)
     x, y = blank_sequences(x, y, mask)
     h = W_q.shape[0]
     q, k, v = (split_heads(of @ W.transpose(0, 1).flatten(1), h) for of, W in ((x, W_q), (y, W_k), (y, W_v)))
@@ -142,16 +144,8 @@ def biased_multi_head(
     as one linear layer. ValueError for shapes that do not fit, TypeError unless the sequences and the weights share one floating
     dtype and the mask is boolean. Source: Vaswani et al. 2017, section 3.2.2; Devlin et al. 2019, section 3.
     """
-    formula = "attention.biased_multi_head"
-    _check_biased(formula, x, W_q=W_q, b_q=b_q, W_k=W_k, b_k=b_k, W_v=W_v, b_v=b_v, W_o=W_o, b_o=b_o)
-    given = {"x": x} if y is x else {"x": x, "y": y}
-    if y.dim() < 2 or y.shape[-1] != x.shape[-1]:
-        raise _refuse.shapes(formula, f"y (... m d_model) with d_model = {x.shape[-1]}", y=y)
-    _refuse.check_floating(formula, **given)
-    lead = _refuse.check_lead(formula, **given)
-    if mask is not None:
-        check_mask(formula, mask, x.shape[-2], y.shape[-2], lead)
-    check_backend(formula, backend)
+    given = {"W_q": W_q, "b_q": b_q, "W_k": W_k, "b_k": b_k, "W_v": W_v, "b_v": b_v, "W_o": W_o, "b_o": b_o}
+    _check("attention.biased_multi_head", _BIASED, mask, backend, x=x, y=y, **given)
     x, y = blank_sequences(x, y, mask)
     projections = ((x, W_q, b_q), (y, W_k, b_k), (y, W_v, b_v))
     q, k, v = (_projected(of, W, b) for of, W, b in projections)
@@ -175,18 +169,14 @@ def causal_multi_head(
     x W_k[t] + b_k[t] and the values x W_v[t] + b_v[t]; all heads are projected by one product. Statement:
     ``attention.causal_multi_head``.
 
-    No row depends on a row of x after it. ``MultiHeadAttention`` holds the weights packed, as one linear layer, and takes
-    the mask of ``causal_mask``. ValueError for shapes that do not fit, TypeError unless x and the weights share one floating
+    No row depends on a row of x after it. ``MultiHeadAttention`` holds the weights packed, as one linear layer, and is
+    called with ``causal=True``. ValueError for shapes that do not fit, TypeError unless x and the weights share one floating
     dtype. Source: Vaswani et al. 2017, sections 3.2.2 and 3.2.3.
     """
     given = {"W_q": W_q, "b_q": b_q, "W_k": W_k, "b_k": b_k, "W_v": W_v, "b_v": b_v, "W_o": W_o, "b_o": b_o}
-    _check_biased("attention.causal_multi_head", x, **given)
-    check_backend("attention.causal_multi_head", backend)
-    h = W_q.shape[0]
-    projected = (
-        x @ W.transpose(0, 1).flatten(1) + b.flatten() for W, b in ((W_q, b_q), (W_k, b_k), (W_v, b_v))
-    )
-    z = causal(*(split_heads(each, h) for each in projected), backend=backend)
+    _check("attention.causal_multi_head", _CAUSAL, None, backend, x=x, **given)
+    q, k, v = (_projected(x, W, b) for W, b in ((W_q, b_q), (W_k, b_k), (W_v, b_v)))
+    z = causal(q, k, v, backend=backend)
     return beside(z) @ W_o + b_o
 
 
@@ -231,46 +221,11 @@ def _attend(
     return scaled_dot_product(x @ W_q, y @ W_k, y @ W_v, mask, backend=backend)
 
 
-def _check(
-    formula: str, x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor | None
-) -> None:
-    *h, d_model, _ = W_q.shape if W_q.dim() > 1 else (0, 0)
-    if (
-        len(h) != (formula == "attention.multi_head")
-        or W_k.shape != W_q.shape
-        or W_v.shape[:-1] != W_q.shape[:-1]
-    ):
-        head = "h " if formula == "attention.multi_head" else ""
-        expected = f"W_q, W_k ({head}d_model d_k), W_v ({head}d_model d_v)"
-        raise _refuse.shapes(formula, expected, W_q=W_q, W_k=W_k, W_v=W_v)
-    given = {"x": x} if y is x else {"x": x, "y": y}
-    if any(of.dim() < 2 or of.shape[-1] != d_model for of in given.values()):
-        expected = ", ".join(f"{name} (... {size} d_model)" for name, size in zip(given, "nm", strict=False))
-        raise _refuse.shapes(formula, f"{expected} with d_model = {d_model}", **given)
-    _refuse.check_floating(formula, **given, W_q=W_q, W_k=W_k, W_v=W_v)
-    lead = _refuse.check_lead(formula, **given)
+def _check(formula: str, axes: Axes, mask: Tensor | None, backend: str, **given: Tensor) -> None:
+    """Refuse sequences and weights without these axes or of other types, a mask that does not fit, and an unknown backend."""
+    axes.fit(formula, **given)
+    x, y = given["x"], given.get("y", given["x"])
+    lead = _refuse.check_lead(formula, x=x, y=y)
     if mask is not None:
         check_mask(formula, mask, x.shape[-2], y.shape[-2], lead)
-
-
-def _check_biased(formula: str, x: Tensor, **given: Tensor) -> None:
-    """Refuse weights and biases W_q, b_q … W_o, b_o that do not fit each other or x, and other types than one floating one."""
-    W_q, W_v = given["W_q"], given["W_v"]
-    h, d_model, d_k = W_q.shape if W_q.dim() == 3 else (0, 0, 0)
-    d_v = W_v.shape[-1] if W_v.dim() else 0
-    expected = {
-        "W_q": (h, d_model, d_k),
-        "b_q": (h, d_k),
-        "W_k": (h, d_model, d_k),
-        "b_k": (h, d_k),
-        "W_v": (h, d_model, d_v),
-        "b_v": (h, d_v),
-        "W_o": (h * d_v, d_model),
-        "b_o": (d_model,),
-    }
-    if W_q.dim() != 3 or any(each.shape != expected[name] for name, each in given.items()):
-        said = "W_q, W_k (h d_model d_k), b_q, b_k (h d_k), W_v (h d_model d_v), b_v (h d_v), W_o (h*d_v d_model), b_o (d_model)"
-        raise _refuse.shapes(formula, said, **given)
-    if x.dim() < 2 or x.shape[-1] != d_model:
-        raise _refuse.shapes(formula, f"x (... n d_model) with d_model = {d_model}", x=x)
-    _refuse.check_floating(formula, x=x, **given)
+    check_backend(formula, backend)

@@ -16,10 +16,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
+from impl._axes import Axes
 from impl.attention.weights import masked_softmax
 from impl.scores import additive_of_halves, dot
 
 __all__ = ["bahdanau_step", "luong_step"]
+
+_BAHDANAU = Axes("s (... d), y (... p), h (... m e), W (a d+e), v (a), W_s (d d), W_y (d p), W_c (d e)")
+_LUONG = Axes("s (... d), y (... p), h (... m d), W_s (d d), W_y (d p), W_c (d 2*d), W_o (V d)")
 
 
 def bahdanau_step(
@@ -40,7 +44,7 @@ def bahdanau_step(
     is boolean. Source: Bahdanau, Cho & Bengio 2015, "Neural Machine Translation by Jointly Learning to Align and
     Translate", sections 3.1 and A.1.2.
     """
-    _check_bahdanau(s, y, h, W, v, W_s, W_y, W_c)
+    _BAHDANAU.fit("attention.bahdanau_step", s=s, y=y, h=h, W=W, v=v, W_s=W_s, W_y=W_y, W_c=W_c)
     lead = _lead("attention.bahdanau_step", s, y, h, mask)
     dtype = s.dtype
     if dtype.itemsize == 2:
@@ -76,7 +80,7 @@ def luong_step(
     Machine Translation", section 3 (the score *dot*); the step in words is Alammar 2018, "Visualizing A Neural Machine
     Translation Model", with a tanh as its feed-forward network.
     """
-    _check_luong(s, y, h, W_s, W_y, W_c, W_o)
+    _LUONG.fit("attention.luong_step", s=s, y=y, h=h, W_s=W_s, W_y=W_y, W_c=W_c, W_o=W_o)
     lead = _lead("attention.luong_step", s, y, h, mask)
     dtype = s.dtype
     if dtype.itemsize == 2:
@@ -115,30 +119,3 @@ def _lead(formula: str, s: Tensor, y: Tensor, h: Tensor, mask: Tensor | None) ->
             )
         _refuse.check_belonging(formula, lead, 1, mask=mask)
     return lead
-
-
-def _check_bahdanau(
-    s: Tensor, y: Tensor, h: Tensor, W: Tensor, v: Tensor, W_s: Tensor, W_y: Tensor, W_c: Tensor
-) -> None:
-    d, p, e, a = *(x.shape[-1] if x.dim() else 0 for x in (s, y, h)), v.shape[0] if v.dim() else 0
-    wanted = ((W, (a, d + e)), (v, (a,)), (W_s, (d, d)), (W_y, (d, p)), (W_c, (d, e)))
-    given = {"s": s, "y": y, "h": h, "W": W, "v": v, "W_s": W_s, "W_y": W_y, "W_c": W_c}
-    if not _fit(s, y, h, wanted):
-        expected = "s (... d), y (... p), h (... m e), W (a d+e), v (a), W_s (d d), W_y (d p), W_c (d e)"
-        raise _refuse.shapes("attention.bahdanau_step", expected, **given)
-    _refuse.check_floating("attention.bahdanau_step", **given)
-
-
-def _check_luong(s: Tensor, y: Tensor, h: Tensor, W_s: Tensor, W_y: Tensor, W_c: Tensor, W_o: Tensor) -> None:
-    d, p = (x.shape[-1] if x.dim() else 0 for x in (s, y))
-    wanted = ((W_s, (d, d)), (W_y, (d, p)), (W_c, (d, 2 * d)), (W_o, (*W_o.shape[:1], d)))
-    given = {"s": s, "y": y, "h": h, "W_s": W_s, "W_y": W_y, "W_c": W_c, "W_o": W_o}
-    if not _fit(s, y, h, wanted) or h.shape[-1] != d:
-        expected = "s (... d), y (... p), h (... m d), W_s (d d), W_y (d p), W_c (d 2d), W_o (V d)"
-        raise _refuse.shapes("attention.luong_step", expected, **given)
-    _refuse.check_floating("attention.luong_step", **given)
-
-
-def _fit(s: Tensor, y: Tensor, h: Tensor, wanted: tuple[tuple[Tensor, tuple[int, ...]], ...]) -> bool:
-    """Whether the data have their last dimensions and each parameter its shape."""
-    return min(s.dim(), y.dim(), h.dim() - 1) >= 1 and all(x.shape == shape for x, shape in wanted)

@@ -12,12 +12,15 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from impl import _refuse
+from impl._axes import Axes
 from impl.attention import biased_multi_head
 from impl.embedding import bert
 from impl.feedforward import gelu
 from impl.normalization import add_norm
 
 __all__ = ["LayerWeights", "layer", "pooler", "encoder"]
+
+_POOLER = Axes("x (... n d_model), W (d_model d_model), b (d_model)")
 
 Approximation = Literal["none", "tanh"]
 
@@ -70,10 +73,8 @@ def pooler(
     ValueError for shapes that do not fit and for no token, TypeError unless all share one floating dtype. Source: Devlin et al.
     2019, section 3.
     """
-    if x.dim() < 2 or x.shape[-2] == 0 or W.shape != (x.shape[-1], x.shape[-1]) or b.shape != x.shape[-1:]:
-        expected = "x (... n d_model) with n > 0, W (d_model d_model), b (d_model)"
-        raise _refuse.shapes("bert.pooler", expected, x=x, W=W, b=b)
-    _refuse.check_floating("bert.pooler", x=x, W=W, b=b)
+    if not _POOLER.fit("bert.pooler", x=x, W=W, b=b)["n"]:
+        raise _refuse.shapes("bert.pooler", "at least one token", x=x)
     return F.tanh(F.linear(x[..., 0, :], W.mT, b))
 
 
@@ -98,9 +99,8 @@ def encoder(
     The mask tells which tokens are words; no other is attended to. BERT's positions are ``torch.arange(n)``. ValueError unless
     all parameters of layers have as many of them; else errors are those of the parts. Source: Devlin et al. 2019, section 3.
     """
-    _refuse.check_heights("bert.encoder", weights)
     keys = None if mask is None else mask.unsqueeze(-2)
     x = bert(ids, seg, pos, E, S, P, gamma_0, beta_0, eps)
-    for own in map(LayerWeights._make, zip(*weights, strict=True)):
+    for own in _refuse.layers("bert.encoder", weights):
         x = layer(x, own, eps, keys, approximation=approximation)
     return x

@@ -12,8 +12,14 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from impl import _refuse
+from impl._axes import Axes
 
 __all__ = ["Spans", "best_span", "head_mlm", "head_pair", "head_sequence", "head_span", "head_token"]
+
+_TEXT = Axes("u (... d), W (d K), b (K)")
+_TOKENS = Axes("x (... n d), W (d K), b (K)")
+_SPAN = Axes("x (... n d), w_s (d), w_e (d)")
+_MLM = Axes("x (... n d), W (d d), b (d), gamma (d), beta (d), E (V d), b_V (V)")
 
 
 def head_sequence(
@@ -23,7 +29,7 @@ def head_sequence(
 
     ValueError for shapes that do not fit, TypeError unless all share one floating dtype. Source: Devlin et al. 2019, section 4.1.
     """
-    _check("bert.head_sequence", "u (... d), W (d K), b (K)", W, b, u=u)
+    _TEXT.fit("bert.head_sequence", u=u, W=W, b=b)
     return _of_text(u, W, b)
 
 
@@ -35,7 +41,7 @@ def head_pair(
 
     ValueError for shapes that do not fit, TypeError unless all share one floating dtype. Source: Devlin et al. 2019, section 4.1.
     """
-    _check("bert.head_pair", "u (... d), W (d K), b (K)", W, b, u=u)
+    _TEXT.fit("bert.head_pair", u=u, W=W, b=b)
     logits = _of_text(u, W, b)
     return torch.softmax(logits, -1), logits
 
@@ -47,9 +53,7 @@ def head_token(
 
     ValueError for shapes that do not fit, TypeError unless all share one floating dtype. Source: Devlin et al. 2019, section 5.3.
     """
-    if x.dim() < 2:
-        raise _refuse.shapes("bert.head_token", "x (... n d)", x=x)
-    _check("bert.head_token", "x (... n d), W (d K), b (K)", W, b, x=x)
+    _TOKENS.fit("bert.head_token", x=x, W=W, b=b)
     return F.linear(x, W.mT, b)
 
 
@@ -68,10 +72,7 @@ def head_span(x: Float[Tensor, "... n d"], w_s: Float[Tensor, " d"], w_e: Float[
     steps. ValueError for shapes that do not fit, TypeError unless all share one floating dtype. Source: Devlin et al. 2019,
     section 4.2.
     """
-    d = w_s.shape[-1:]
-    if x.dim() < 2 or x.shape[-1:] != d or w_s.dim() != 1 or w_e.shape != d:
-        raise _refuse.shapes("bert.head_span", "x (... n d), w_s (d), w_e (d)", x=x, w_s=w_s, w_e=w_e)
-    _refuse.check_floating("bert.head_span", x=x, w_s=w_s, w_e=w_e)
+    _SPAN.fit("bert.head_span", x=x, w_s=w_s, w_e=w_e)
     s, t = F.linear(x, torch.stack((w_s, w_e))).unbind(-1)
     pairs = torch.softmax(s, -1)[..., :, None] * torch.softmax(t, -1)[..., None, :]
     return Spans(s, t, pairs.triu())
@@ -118,28 +119,15 @@ def head_mlm(
     as in ``feedforward.gelu``. ValueError for shapes that do not fit, an ε that is not positive, and another approximation;
     TypeError unless all share one floating dtype. Source: Devlin et al. 2019, section 3.1, and its code.
     """
-    expected = "x (... n d), W (d d), b (d), gamma (d), beta (d), E (V d), b_V (V)"
-    given = {"x": x, "W": W, "b": b, "gamma": gamma, "beta": beta, "E": E, "b_V": b_V}
-    d, V = x.shape[-1:], E.shape[:1]
-    square = W.shape == d + d and b.shape == gamma.shape == beta.shape == d
-    if x.dim() < 2 or not square or E.shape != V + d or b_V.shape != V:
-        raise _refuse.shapes("bert.head_mlm", expected, **given)
-    _refuse.check_floating("bert.head_mlm", **given)
+    _MLM.fit("bert.head_mlm", x=x, W=W, b=b, gamma=gamma, beta=beta, E=E, b_V=b_V)
     if not (isinstance(eps, (int, float)) and eps > 0):
         raise ValueError(f"bert.head_mlm: expected a positive eps; got eps {eps!r}")
     if approximation not in ("none", "tanh"):
         raise ValueError(f"bert.head_mlm: approximation is 'none' or 'tanh'; got {approximation!r}")
-    r = F.layer_norm(F.gelu(F.linear(x, W.mT, b), approximate=approximation), d, gamma, beta, eps)
+    r = F.layer_norm(F.gelu(F.linear(x, W.mT, b), approximate=approximation), gamma.shape, gamma, beta, eps)
     return F.linear(r, E, b_V)
 
 
 def _of_text(u: Tensor, W: Tensor, b: Tensor) -> Tensor:
     """u W + b. The bias comes last: where u is a single row, BLAS begins with it and rounds at its size d times."""
     return F.linear(u, W.mT) + b
-
-
-def _check(formula: str, expected: str, W: Tensor, b: Tensor, **rows: Tensor) -> None:
-    (x,) = rows.values()
-    if W.dim() != 2 or x.shape[-1:] != W.shape[:1] or b.shape != W.shape[1:]:
-        raise _refuse.shapes(formula, expected, **rows, W=W, b=b)
-    _refuse.check_floating(formula, **rows, W=W, b=b)

@@ -1,4 +1,4 @@
-"""WordPiece as it is defined, in plain Python: text is cleaned, split into words, and each word taken apart, longest piece first.
+"""WordPiece as it is defined, in plain Python: text is cleaned and split into words, each of which ``wordpiece`` takes apart.
 
 It is there to be read, and to hold ``WordPiece`` to. A character's category is that of Python's ``unicodedata``; the tables of
 ``tokenizers`` are of Unicode 8: they may differ in characters that came later or changed since. Sources: Devlin et al. 2019 (the
@@ -7,11 +7,12 @@ It is there to be read, and to hold ``WordPiece`` to. A character's category is 
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 
-__all__ = ["pieces", "tokenize", "words"]
+from impl.bert.pieces import wordpiece
 
-UNKNOWN, LONGEST = "[UNK]", 100
+__all__ = ["tokenize", "words"]
+
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 IDEOGRAPHS = (
     (0x4E00, 0x9FFF),
@@ -26,32 +27,14 @@ IDEOGRAPHS = (
 """What is written without spaces between words: each character is a word. Hangul and kana are not."""
 
 
-def tokenize(text: str, vocabulary: Container[str], lowercase: bool = True) -> list[str]:
+def tokenize(text: str, vocabulary: Collection[str], lowercase: bool = True) -> list[str]:
     """The pieces of a text. What looks like a special token is one."""
     found = []
     for part in re.split(f"({'|'.join(map(re.escape, SPECIAL))})", text):
         if part in SPECIAL:
             found.append(part)
         else:
-            found += [piece for word in words(part, lowercase) for piece in pieces(word, vocabulary)]
-    return found
-
-
-def pieces(word: str, vocabulary: Container[str]) -> list[str]:
-    """A word from the left: at every place the longest piece of the vocabulary, behind the first place with ## in front. A word
-    that cannot be taken apart so, or has more than 100 characters, is one unknown piece.
-    """
-    if len(word) > LONGEST:
-        return [UNKNOWN]
-    found, start = list[str](), 0
-    while start < len(word):
-        sign = "##" if start else ""
-        ends = range(len(word), start, -1)
-        end = next((end for end in ends if sign + word[start:end] in vocabulary), None)
-        if end is None:
-            return [UNKNOWN]
-        found.append(sign + word[start:end])
-        start = end
+            found += [piece for word in wordpiece(words(part, lowercase), vocabulary) for piece in word]
     return found
 
 

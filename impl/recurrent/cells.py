@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
-from impl.recurrent._checks import Axes
+from impl._axes import Axes
 
 __all__ = ["lstm_cell", "rnn_cell"]
 

@@ -13,7 +13,8 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse
-from impl.recurrent._checks import Axes, check_option, in_order
+from impl._axes import Axes
+from impl.recurrent._checks import check_option, in_order
 from impl.recurrent._running import Backend, batch, layers, looped, opened
 from impl.recurrent.cells import gru_step, wide
 

@@ -13,11 +13,12 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from impl import _refuse
+from impl._axes import Axes
 from impl._config import check_fields
 from impl._placement import Placement
 from impl._refuse import broadcast_shapes
 from impl.embedding import token
-from impl.recurrent._checks import Axes, check_lengths, lead_with_lengths
+from impl.recurrent._checks import check_lengths, lead_with_lengths
 from impl.recurrent._running import reversed_within
 from impl.recurrent.cells import wide
 from impl.recurrent.lstm import lstm

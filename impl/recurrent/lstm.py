@@ -12,7 +12,8 @@ import torch
 from jaxtyping import Float, Integer
 from torch import Tensor
 
-from impl.recurrent._checks import Axes, check_option, in_order
+from impl._axes import Axes
+from impl.recurrent._checks import check_option, in_order
 from impl.recurrent._running import Backend, batch, directions, layers, opened
 
 __all__ = ["lstm", "lstm_bidirectional", "lstm_stacked"]

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Integer
 from torch import Tensor
 
-from impl.recurrent._checks import Axes
+from impl._axes import Axes
 from impl.recurrent._running import Backend, batch, directions, layers, opened, shown
 
 __all__ = ["bidirectional", "rnn", "stacked"]

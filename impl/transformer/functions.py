@@ -6,14 +6,14 @@ means "may attend"; what stands in a token that is hidden from all others reache
 """
 
 import math
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from impl import _refuse
+from impl._axes import Axes
 from impl.attention import multi_head, softmax
 from impl.attention.masks import causal_mask
 from impl.embedding import token
@@ -31,6 +31,8 @@ __all__ = [
     "output",
     "model",
 ]
+
+_OUTPUT = Axes("x (... m d_model), W_vocab (d_model V)")
 
 Norm = Literal["post", "pre"]
 
@@ -75,9 +77,6 @@ class DecoderLayerWeights(NamedTuple):
     beta_3: Float[Tensor, "*L d_model"]
 
 
-Weights = TypeVar("Weights", EncoderLayerWeights, DecoderLayerWeights)
-
-
 def encoder_layer(
     x: Float[Tensor, "... n d_model"],
     weights: EncoderLayerWeights,
@@ -114,7 +113,7 @@ def encoder(
     There is no normalisation after the last one: with ``norm="pre"`` models add theirs. ValueError unless all parameters have
     as many layers; else errors are those of a layer. Source: Vaswani et al. 2017, section 3.1.
     """
-    for layer in _layers("transformer.encoder", weights):
+    for layer in _refuse.layers("transformer.encoder", weights):
         x = encoder_layer(x, layer, eps, mask, norm=norm)
     return x
 
@@ -164,7 +163,7 @@ def decoder(
 
     Errors and the normalisation that is not there as in ``encoder``. Source: Vaswani et al. 2017, section 3.1.
     """
-    for layer in _layers("transformer.decoder", weights):
+    for layer in _refuse.layers("transformer.decoder", weights):
         y = decoder_layer(y, x, layer, eps, mask, norm=norm)
     return y
 
@@ -177,11 +176,7 @@ def output(
     A tied table E (V d_model) is given as ``E.mT``. ValueError for shapes that do not fit, TypeError unless both share one
     floating dtype. Source: Vaswani et al. 2017, section 3.4.
     """
-    if x.dim() < 2 or W_vocab.dim() != 2 or x.shape[-1] != W_vocab.shape[0]:
-        raise _refuse.shapes(
-            "transformer.output", "x (... m d_model), W_vocab (d_model V)", x=x, W_vocab=W_vocab
-        )
-    _refuse.check_floating("transformer.output", x=x, W_vocab=W_vocab)
+    _OUTPUT.fit("transformer.output", x=x, W_vocab=W_vocab)
     logits = x @ W_vocab
     return softmax(logits), logits
 
@@ -217,12 +212,6 @@ def _embedded(ids: Tensor, E: Tensor, scale: float) -> Tensor:
     dtype = torch.float32 if E.dtype.itemsize == 2 else E.dtype
     positions = sinusoidal(ids.shape[-1], E.shape[-1], dtype=dtype, device=E.device)
     return torch.add(positions, token(ids, E).to(dtype), alpha=scale).to(E.dtype)
-
-
-def _layers(formula: str, weights: Weights) -> Iterator[Weights]:
-    """The weights of each layer; refuse stacks of different heights."""
-    _refuse.check_heights(formula, weights)
-    return map(type(weights)._make, zip(*weights, strict=True))
 
 
 def _check_norm(formula: str, norm: str) -> None:

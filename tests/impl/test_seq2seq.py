@@ -33,7 +33,9 @@ def sources(high=CONFIG.source_vocabulary):
 
 def previous(T=7):
     """Words for teacher forcing, the begin word first."""
-    words = torch.randint(CONFIG.target_vocabulary, (len(LENGTHS), T), generator=torch.Generator().manual_seed(5))
+    words = torch.randint(
+        CONFIG.target_vocabulary, (len(LENGTHS), T), generator=torch.Generator().manual_seed(5)
+    )
     words[:, 0] = CONFIG.begin
     return words
 

@@ -97,11 +97,11 @@ def test_every_character_is_taken_as_it_is_defined(tokenizer):
 def test_the_longest_piece_comes_first():
     """Where a shorter one would lead further, the word is unknown all the same."""
     vocabulary = {"un", "una", "##ffable", "##able", "u"}
-    assert plain.pieces("unable", vocabulary) == ["[UNK]"]
-    assert plain.pieces("unable", vocabulary - {"una"}) == ["un", "##able"]
-    assert plain.pieces("unaffable", vocabulary) == ["una", "##ffable"]
-    assert plain.pieces("u" * 101, {"u", "##u"}) == ["[UNK]"]
-    assert len(plain.pieces("u" * 100, {"u", "##u"})) == 100
+    assert wordpiece(["unable"], vocabulary)[0] == ["[UNK]"]
+    assert wordpiece(["unable"], vocabulary - {"una"})[0] == ["un", "##able"]
+    assert wordpiece(["unaffable"], vocabulary)[0] == ["una", "##ffable"]
+    assert wordpiece(["u" * 101], {"u", "##u"})[0] == ["[UNK]"]
+    assert len(wordpiece(["u" * 100], {"u", "##u"})[0]) == 100
 
 
 @pytest.mark.parametrize("lead", ["", "a\U0001f600"])
