@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from types import FunctionType, NoneType, UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Union, Unpack, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor
@@ -25,6 +25,8 @@ class Kind(NamedTuple):
     fits: Callable[[object], bool]
 
 
+UNMAPPED = "vmap: It looks like", "vmap: We do not support batching operators that can output dynamic shape"
+"""How torch's errors begin where vmap has no values to look at."""
 INTEGER = Kind("an integer", lambda value: type(value) is int or _refuse.is_integer(value))
 NUMBER = Kind("a number", lambda value: type(value) is float or _refuse.is_number(value))
 
@@ -47,15 +49,12 @@ def check_arguments(package: str) -> None:
 
 def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
     """The function, refusing arguments that are not of their kind."""
-    hints = inspect.get_annotations(function, eval_str=True)
-    kinds = {name: _kind(hints.get(name)) for name in inspect.signature(function).parameters}
-    for named in {
-        "placement",
-        "drawing",
-    } & kinds.keys():  # what it holds may be given by name, as if each were a parameter
-        (packed,) = get_args(hints[named])
-        kinds = {**kinds, **{name: _kind(hint) for name, hint in get_type_hints(packed).items()}}
-        del kinds[named]
+    kinds: dict[str, Kind | None] = {}
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        hint = parameter.annotation
+        # What a typed dictionary holds is given by name, as if each entry were a parameter.
+        packed = get_type_hints(get_args(hint)[0]) if get_origin(hint) is Unpack else {parameter.name: hint}
+        kinds |= {name: _kind(own) for name, own in packed.items()}
     placed = list(kinds.items())
 
     @functools.wraps(function)
@@ -66,16 +65,14 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
                     raise _refuse.kind(told, name, kind.words, value)
             for name, value in named.items():
                 if name not in kinds:
-                    raise TypeError(f"{told}: expected no argument {name!r}; known are {', '.join(kinds)}")
+                    raise TypeError(f"{told}: expected no argument {name!r}; it has {', '.join(kinds)}")
                 if (kind := kinds[name]) is not None and not kind.fits(value):
                     raise _refuse.kind(told, name, kind.words, value)
         try:
             return function(*args, **named)
         except RuntimeError as error:
-            if str(error).startswith("vmap: It looks like"):  # torch says at length which of its functions
-                raise RuntimeError(
-                    f"{told}: vmap cannot follow it, it looks at values; give it the batch"
-                ) from error
+            if str(error).startswith(UNMAPPED):  # torch says at length which of its own functions
+                raise RuntimeError(f"{told}: vmap cannot follow it: it looks at values") from error
             raise
 
     # The compiler counts how often it compiles one code: each function has its own.
@@ -92,10 +89,12 @@ def _kind(hint: Any) -> Kind | None:
     if len(wanted) != 1 or not isinstance(wanted[0], type) or getattr(wanted[0], "_is_protocol", False):
         return None
     (kind,) = wanted
-    if kind in (bool, str) or issubclass(kind, tuple):
+    if kind in (bool, str, inspect.Parameter.empty) or issubclass(kind, tuple):
         return None
     known = {int: INTEGER, float: NUMBER, Tensor: Kind("a tensor", lambda value: isinstance(value, Tensor))}
-    words, fits = known.get(kind) or Kind(f"a {kind.__name__}", lambda value: isinstance(value, kind))
+    torchs = "torch." if kind.__module__.startswith("torch") else ""
+    other = Kind(f"a {torchs}{kind.__name__}", lambda value: isinstance(value, kind))
+    words, fits = known.get(kind) or other
     if NoneType in options:
         return Kind(f"{words} or None", lambda value: value is None or fits(value))
     return Kind(words, fits)

@@ -6,14 +6,14 @@ The checks themselves stand in the functions, as bare comparisons: they run on e
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from impl._transforms import readable
 
-Layers = TypeVar("Layers", bound=NamedTuple)
+Layers = TypeVar("Layers", bound=tuple[Tensor, ...])
 
 
 def shapes(formula: str, expected: str, **given: Tensor) -> ValueError:
@@ -76,7 +76,7 @@ def layers(formula: str, weights: Layers) -> Iterator[Layers]:
     if () in found or len({height for height, *_ in found}) != 1:
         got = ", ".join(map(str, found))
         raise ValueError(f"{formula}: expected parameters of as many layers each, L first; got {got}")
-    return map(type(weights)._make, zip(*weights, strict=True))
+    return map(type(weights)._make, zip(*weights, strict=True))  # type: ignore[attr-defined]
 
 
 def is_integer(value: object) -> bool:

@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from impl.attention.weights import kernel
+from impl._transforms import beyond_one_grad
+from impl.attention.weights import kernel, weighted
 
 __all__ = ["Tokens"]
 
@@ -78,7 +79,7 @@ class Tokens:
         mask = None if self.mask is None else self.mask[:, None, None]
         sizes = [g * length for g, length in self.blocks]
         said = [
-            _heads(kernel(*_split(part, block, h), mask, dropout))
+            _heads(_attended(*_split(part, block, h), mask, dropout))
             for part, block in zip(qkv.split(sizes), self.blocks, strict=True)
         ]
         return said[0] if len(said) == 1 else torch.cat(said) if said else qkv[:, : qkv.shape[-1] // 3]
@@ -121,6 +122,11 @@ def _split(qkv: Tensor, block: tuple[int, int], h: int) -> tuple[Tensor, Tensor,
     """Queries, keys and values of g sequences of one length, head by head (g h n d)."""
     q, k, v = qkv.view(*block, 3, h, qkv.shape[-1] // (3 * h)).permute(2, 0, 3, 1, 4).unbind()
     return q, k, v
+
+
+def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    """Contexts (g h n d), by torch's kernel where that follows what is asked."""
+    return weighted(q, k, v, mask, None, dropout)[0] if beyond_one_grad() else kernel(q, k, v, mask, dropout)
 
 
 def _heads(z: Tensor) -> Tensor:

@@ -45,11 +45,14 @@ def shared(judge: Judge, example: Example) -> tuple[str, ...]:
     return parts[example.turn % len(parts)] if parts else ()
 
 
-def _meant(example: Example, names: Sequence[str]) -> tuple[Example, Example]:
+def _meant(judge: Judge, example: Example, names: Sequence[str]) -> tuple[Example, Example]:
     """The example as it is passed, and as it is meant: the first member's, for all members. What is shared has no leading
-    dimensions; at every third example it has some, of size one.
+    dimensions; at every third example it has some, of size one, and where all data are shared: a mask by itself need not be
+    allowed more of them.
     """
-    first, several = (0,) * len(example.batch), (example.turn + example.turn // 3) % 3 == 2
+    data = {t.name for t in judge.formula.tensors if t.role == "data"}
+    first, third = (0,) * len(example.batch), (example.turn + example.turn // 3) % 3 == 2
+    several = third or data <= {*names}
     members = {name: np.array(example.inputs[name][first]) for name in names}
     passed = {
         name: value.reshape((1,) * len(example.batch) + value.shape) if several else value
@@ -71,7 +74,7 @@ def values_of_shared(judge: Judge, caller: Caller, example: Example) -> Outcome:
     names = shared(judge, example)
     if not names or not takes_any(caller):
         return Outcome(idle=True)
-    passed, meant = _meant(example, names)
+    passed, meant = _meant(judge, example, names)
     return judge_call(judge, caller, passed, _arguments(caller, passed, False), meant)
 
 
@@ -80,7 +83,7 @@ def gradients_of_shared(judge: Judge, caller: Caller, example: Example) -> Outco
     names = shared(judge, example)
     if not names or not takes_any(caller):
         return Outcome(idle=True)
-    passed, meant = _meant(example, names)
+    passed, meant = _meant(judge, example, names)
     if unsaid(judge, meant):
         return Outcome(idle=True)
     try:

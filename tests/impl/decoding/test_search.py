@@ -104,13 +104,13 @@ def test_what_does_not_fit_is_refused_in_a_line(said, prompts, more):
 @pytest.mark.parametrize(
     ("changes", "error", "said"),
     [
-        ({"prompts": [[0]]}, TypeError, "a tensor of integers as prompts; got list"),
+        ({"prompts": [[0]]}, TypeError, "a tensor as prompts; got list"),
         ({"prompts": torch.zeros(1, 1)}, TypeError, "integer prompts; got prompts float32"),
         ({"lengths": torch.tensor([True])}, TypeError, "integer lengths; got lengths bool"),
         ({"max_length": 2.0}, TypeError, "an integer as max_length; got 2.0"),
         ({"max_length": None}, TypeError, "an integer as max_length; got None"),
         ({"width": True}, TypeError, "an integer as width; got True"),
-        ({"end": "2"}, TypeError, "an integer as end; got '2'"),
+        ({"end": "2"}, TypeError, "an integer or None as end; got '2'"),
         ({"end": -1}, ValueError, "the id of a token as end; got -1"),
         ({"end": 3}, ValueError, "end in 0..2, a word of the vocabulary; got 3"),
         ({"alpha": None}, TypeError, "a number as alpha; got None"),
@@ -161,3 +161,78 @@ def test_no_prompt_has_no_continuation():
     none = torch.zeros(0, 2, dtype=torch.int64)
     assert beam(model(), none, width=3, max_length=2).tokens.shape == (0, 3, 2)
     assert greedy(model(), none, max_length=2).tokens.shape == (0, 2)
+
+
+class Answering:
+    """A model that answers as it is told to, first from prompts, later to a word."""
+
+    def __init__(self, first, later=None):
+        self.first, self.later = first, later or first
+
+    def start(self, prompts, lengths):
+        return self.first(len(prompts))
+
+    def step(self, state, tokens):
+        return self.later(len(tokens))
+
+
+class Rows:
+    """A state that keeps nothing."""
+
+    def reorder(self, index):
+        return self
+
+
+def answers(rows=0, value=None, state=None):
+    """Answers with so many rows too many, with a value among the logits, with another state."""
+
+    def answer(r):
+        logits = torch.arange(7.0).expand(r + rows, 7).clone()
+        if value is not None:
+            logits[1, 2] = value
+        return logits, Rows() if state is None else state
+
+    return answer
+
+
+def bare(r):
+    """Logits alone."""
+    return answers()(r)[0]
+
+
+@pytest.mark.parametrize("search", [greedy, beam])
+@pytest.mark.parametrize(
+    ("first", "later", "kind", "line"),
+    [
+        (answers(value=math.nan), None, ValueError, "expected logits with a softmax; got NaN, .* in row 1"),
+        (answers(), answers(value=math.nan), ValueError, "expected logits with a softmax; got NaN"),
+        (answers(value=math.inf), None, ValueError, "expected logits with a softmax; got NaN, .Inf"),
+        (
+            answers(rows=1),
+            None,
+            ValueError,
+            r"expected logits \(r V\) of a model for r = 3 rows; got logits \(4, 7\)",
+        ),
+        (answers(), answers(rows=-1), ValueError, r"expected logits \(r V\) of a model for r = "),
+        (bare, None, TypeError, "expected logits and a state, a pair, as a model's answer; got Tensor"),
+        (answers(), bare, TypeError, "expected logits and a state, a pair, as a model's answer; got Tensor"),
+    ],
+    ids=["nan", "nan later", "inf", "rows", "rows later", "no pair", "no pair later"],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_a_model_that_answers_amiss_is_refused_in_one_line(search, first, later, kind, line):
+    """At the first step and at later ones."""
+    model, prompts = Answering(first, later), torch.ones(3, 2, dtype=torch.int64)
+    how = {"width": 2} if search is beam else {}
+    with pytest.raises(kind, match=rf"^decoding.{search.__name__}: {line}"):
+        search(model, prompts, max_length=3, **how)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_state_that_beams_cannot_reorder_is_refused_in_one_line():
+    """A bare tensor among others; a search without beams needs no order."""
+    model, prompts = Answering(answers(state=torch.ones(3, 5))), torch.ones(3, 2, dtype=torch.int64)
+    line = "^decoding.beam: expected an object with the method reorder as a model's state; got Tensor$"
+    with pytest.raises(TypeError, match=line):
+        beam(model, prompts, max_length=3, width=2)
+    assert greedy(model, prompts, max_length=3).tokens.shape == (3, 3)

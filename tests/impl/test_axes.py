@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from impl.recurrent._checks import Axes
+from impl._axes import Axes
 
-AXES = Axes("x (... T p), h (... L+1 d), W (4*d p), U (L d), y (... 2 d), g ()")
-FIT = {"x": (2, 3, 7, 5), "h": (3, 11), "W": (44, 5), "U": (2, 11), "y": (2, 11), "g": ()}
+AXES = Axes("x (... T p), h (... L+1 d), W (4*d p), U (L d), y (... 2 d), g (), V (p+d L*d)")
+FIT = {"x": (2, 3, 7, 5), "h": (3, 11), "W": (44, 5), "U": (2, 11), "y": (2, 11), "g": (), "V": (16, 22)}
 
 
 def given(**other):
@@ -28,12 +28,16 @@ def test_sizes_are_read_off_the_shapes():
         {"y": (3, 11)},  # not two
         {"h": (0, 11)},  # L would be −1
         {"g": (1,)},
+        {"V": (15, 22)},  # not a sum
+        {"V": (16, 21)},  # not a product
     ],
     ids=str,
 )
 def test_a_shape_that_does_not_fit_is_refused_with_all_shapes(other):
     """The line has the formula, what was expected, and every shape."""
-    with pytest.raises(ValueError, match=r"^a\.b: expected x \(\.\.\. T p\), .* g \(\); got x \(") as caught:
+    with pytest.raises(
+        ValueError, match=r"^a\.b: expected x \(\.\.\. T p\), .* g \(\), V \(p\+d L\*d\); got x \("
+    ) as caught:
         AXES.fit("a.b", **given(**other))
     (name, shape) = next(iter(other.items()))
     assert f"{name} {shape}" in str(caught.value)

@@ -1,0 +1,117 @@
+"""What public functions and modules refuse before they begin: what is no tensor, no integer, no number."""
+
+import inspect
+import pickle
+from types import FunctionType
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import impl
+from impl import attention, decoding, positional, similarity
+from impl._arguments import INTEGER, NUMBER, Kind, _kind
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+PUBLIC = {
+    f"{subject}.{name}": getattr(getattr(impl, subject), name)
+    for subject in impl.__all__
+    for name in getattr(impl, subject).__all__
+}
+CALLS = {name: public for name, public in PUBLIC.items() if isinstance(public, FunctionType)} | {
+    f"{name}.{method}": vars(public)[method]
+    for name, public in PUBLIC.items()
+    if isinstance(public, type) and issubclass(public, nn.Module)
+    for method in ("__init__", "forward")
+    if method in vars(public)
+}
+"""Every public function, and of every public module what builds it and what calls it."""
+
+
+def asked(kind: Kind):
+    """Every argument of every call that is of this kind."""
+    for told, call in CALLS.items():
+        for name, parameter in inspect.signature(call).parameters.items():
+            found = _kind(parameter.annotation)
+            if found is not None and found.words.removesuffix(" or None") == kind.words:
+                yield pytest.param(call, ".".join(told.split(".")[:2]), name, id=f"{told} {name}")
+
+
+TENSOR = _kind(Tensor)
+
+
+@pytest.mark.parametrize(("call", "told", "name"), list(asked(TENSOR)))
+def test_what_is_no_tensor_is_refused_in_one_line(call, told, name):
+    """NumPy's arrays and lists, at every place where a tensor is taken."""
+    for given, words in ((np.ones(3), "ndarray"), ([1.0, 2.0], "list")):
+        with pytest.raises(
+            TypeError, match=rf"^{told}: expected a tensor( or None)? as {name}; got {words}$"
+        ):
+            call(**{name: given})
+
+
+@pytest.mark.parametrize(("call", "told", "name"), list(asked(INTEGER)))
+def test_a_float_is_no_integer(call, told, name):
+    """Neither a whole one nor any other; truth values are none either, NumPy's integers are."""
+    for given in (2.0, 2.5, True, "2"):
+        line = rf"^{told}: expected an integer( or None)? as {name}; got {given!r}$"
+        with pytest.raises(TypeError, match=line):
+            call(**{name: given})
+    with pytest.raises(TypeError, match="missing"):
+        call(**{name: np.int64(2)})
+
+
+@pytest.mark.parametrize(("call", "told", "name"), list(asked(NUMBER)))
+def test_a_text_is_no_number(call, told, name):
+    """Of a tensor, its ``item()`` is one."""
+    for given, words in (("0.1", "'0.1'"), (torch.tensor(0.1), "Tensor")):
+        with pytest.raises(
+            TypeError, match=rf"^{told}: expected a number( or None)? as {name}; got {words}$"
+        ):
+            call(**{name: given})
+
+
+def test_all_kinds_are_asked():
+    """Of hundreds of arguments."""
+    counts = [len(list(asked(kind))) for kind in (TENSOR, INTEGER, NUMBER)]
+    assert counts[0] > 200
+    assert counts[1] > 30
+    assert counts[2] > 10
+
+
+def test_other_kinds_are_named():
+    """A generator, a dtype, a configuration; and an argument that there is not, of a constructor that takes device and dtype."""
+    with pytest.raises(TypeError, match=r"^decoding.sample: expected a torch.Generator as generator; got 7$"):
+        decoding.sample(torch.ones(3), 1.0, 1, 1.0, 7)
+    with pytest.raises(
+        TypeError, match=r"^positional.sinusoidal: expected a torch.dtype or None as dtype; got 'float32'$"
+    ):
+        positional.sinusoidal(2, 3, dtype="float32")
+    with pytest.raises(
+        TypeError, match=r"^transformer.Encoder: expected a TransformerConfig as config; got dict$"
+    ):
+        impl.transformer.Encoder({})
+    with pytest.raises(
+        TypeError, match=r"^scores.General: expected no argument 'devise'; it has .*d_k, device, dtype$"
+    ):
+        impl.scores.General(2, 3, devise="cpu")
+
+
+def test_a_function_stays_what_it_is():
+    """Its signature and source, and to pickle; each has code of its own, which the compiler counts its compilations by."""
+    assert pickle.loads(pickle.dumps(attention.causal)) is attention.causal
+    assert list(inspect.signature(similarity.dot).parameters) == ["x", "y"]
+    assert "Σ_c x[c] y[c]" in inspect.getsource(similarity.dot)
+    assert similarity.dot.__code__ is not similarity.cosine.__code__
+
+
+def test_vmap_over_what_looks_at_values_is_refused_in_one_line():
+    """torch's own error tells of a function that nobody called."""
+    ids = torch.tensor([[1, 2, 3], [2, 3, 4]])
+    with pytest.raises(RuntimeError, match=r"^masking.mlm: vmap cannot follow it: it looks at values$"):
+        torch.vmap(
+            lambda ids: impl.masking.mlm(ids, ids == 1, 0, 7, torch.Generator(), selection="exact_count"),
+            randomness="different",
+        )(ids)
