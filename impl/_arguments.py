@@ -1,7 +1,7 @@
-"""What public functions are given: a tensor, an integer or a number where they say so, or one line that names what is not.
+"""What public functions are given: a tensor, an integer, an option where they say so; or one line that names what is not.
 
 A package says ``check_arguments(__name__)`` once, behind its names. Only calls from outside are checked: within a package,
-functions call each other as they are. What the compiler traces is not checked.
+functions call each other as they are. Under the compiler, options alone are checked.
 """
 
 import functools
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from types import FunctionType, NoneType, UnionType
-from typing import Any, NamedTuple, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, Union, Unpack, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor
@@ -19,10 +19,17 @@ from impl import _refuse
 
 
 class Kind(NamedTuple):
-    """What is expected of an argument, in words, and whether a value is that."""
+    """What is expected of an argument: in words, or as the options that it has; and whether a value is that."""
 
     words: str
     fits: Callable[[object], bool]
+    options: tuple[object, ...] = ()
+
+    def refusal(self, told: str, name: str, given: object) -> Exception:
+        """The error for a value that is not of the kind."""
+        if self.options:
+            return _refuse.option(told, name, self.options, given)
+        return _refuse.kind(told, name, self.words, given)
 
 
 UNMAPPED = "vmap: It looks like", "vmap: We do not support batching operators that can output dynamic shape"
@@ -62,12 +69,17 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
         if not torch.compiler.is_compiling():
             for (name, kind), value in zip(placed, args, strict=False):
                 if kind is not None and not kind.fits(value):
-                    raise _refuse.kind(told, name, kind.words, value)
-            for name, value in named.items():
-                if name not in kinds:
-                    raise TypeError(f"{told}: expected no argument {name!r}; it has {', '.join(kinds)}")
-                if (kind := kinds[name]) is not None and not kind.fits(value):
-                    raise _refuse.kind(told, name, kind.words, value)
+                    raise kind.refusal(told, name, value)
+        for name, value in named.items():
+            if name not in kinds:
+                raise TypeError(f"{told}: expected no argument {name!r}; it has {', '.join(kinds)}")
+            kind = kinds[name]
+            if (
+                kind is not None
+                and (kind.options or not torch.compiler.is_compiling())
+                and not kind.fits(value)
+            ):
+                raise kind.refusal(told, name, value)
         try:
             return function(*args, **named)
         except RuntimeError as error:
@@ -82,6 +94,9 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
 
 def _kind(hint: Any) -> Kind | None:
     """The kind that an annotation asks for; None where it leaves more than one open."""
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        return Kind("one of several", lambda value: isinstance(value, str) and value in choices, choices)
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     wanted = [getattr(option, "array_type", option) for option in options if option is not NoneType]
     if set(wanted) == {int, float}:
@@ -94,7 +109,7 @@ def _kind(hint: Any) -> Kind | None:
     known = {int: INTEGER, float: NUMBER, Tensor: Kind("a tensor", lambda value: isinstance(value, Tensor))}
     torchs = "torch." if kind.__module__.startswith("torch") else ""
     other = Kind(f"a {torchs}{kind.__name__}", lambda value: isinstance(value, kind))
-    words, fits = known.get(kind) or other
+    words, fits, _ = known.get(kind) or other
     if NoneType in options:
         return Kind(f"{words} or None", lambda value: value is None or fits(value))
     return Kind(words, fits)

@@ -34,6 +34,18 @@ def kind(formula: str, name: str, expected: str, given: object) -> TypeError:
     return TypeError(f"{formula}: expected {expected} as {name}; got {got}")
 
 
+def option(formula: str, name: str, options: Sequence[object], given: object) -> ValueError:
+    """The error for what is not one of the ``options`` that an argument has."""
+    *others, last = map(repr, options)
+    return ValueError(f"{formula}: {name} is {', '.join(others)} or {last}; got {given!r}")
+
+
+def check_integers(formula: str, what: str, **given: Tensor) -> None:
+    """Refuse tensors that are not of integers: "integer ids"."""
+    if any(x.is_floating_point() or x.is_complex() or x.dtype == torch.bool for x in given.values()):
+        raise dtypes(formula, what, **given)
+
+
 def check_floating(formula: str, **given: Tensor) -> None:
     """Refuse tensors that are not all of one floating dtype (autocast may mix them: it casts them itself)."""
     first, *rest = given.values()

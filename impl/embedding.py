@@ -22,7 +22,7 @@ def token(ids: Integer[Tensor, "... n"], E: Float[Tensor, "V d"]) -> Float[Tenso
     on CUDA, where it would wait for the queue, torch's device-side assertion says it later. ValueError unless E is (V, d),
     TypeError for ids that are not integers. Source: Bengio et al. 2003, "A Neural Probabilistic Language Model", section 2.
     """
-    return _rows("embedding.token", "E (V d)", ids=ids, E=E)
+    return rows("embedding.token", "E (V d)", ids=ids, E=E)
 
 
 def bert(
@@ -54,25 +54,24 @@ def bert(
     _refuse.check_lead(
         formula, {name: x.unsqueeze(-1) for name, x in (("ids", ids), ("seg", seg), ("pos", pos))}
     )
-    rows = (
-        _rows(formula, "E (V d)", ids=ids, E=E),
-        _rows(formula, "S (K d)", seg=seg, S=S),
-        _rows(formula, "P (N d)", pos=pos, P=P),
+    found = (
+        rows(formula, "E (V d)", ids=ids, E=E),
+        rows(formula, "S (K d)", seg=seg, S=S),
+        rows(formula, "P (N d)", pos=pos, P=P),
     )
     if E.dtype.itemsize > 2:
-        return layer_norm(rows[0] + rows[1] + rows[2], gamma, beta, eps)
-    words, segments, positions = (part.float() for part in rows)
+        return layer_norm(found[0] + found[1] + found[2], gamma, beta, eps)
+    words, segments, positions = (part.float() for part in found)
     return layer_norm(words + segments + positions, gamma.float(), beta.float(), eps).to(E.dtype)
 
 
-def _rows(formula: str, expected: str, **given: Tensor) -> Tensor:
+def rows(formula: str, expected: str, **given: Tensor) -> Tensor:
     """The rows of a table that ids ask for, both by their letters; refuse a table that is none, and ids that have no row."""
     (name, ids), (letter, table) = given.items()
     if table.dim() != 2:
         raise _refuse.shapes(formula, expected, **{letter: table})
     if ids.dtype != torch.int64:
-        if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-            raise _refuse.dtypes(formula, f"integer {name}", **{name: ids})
+        _refuse.check_integers(formula, f"integer {name}", **{name: ids})
         ids = ids.long()
     try:
         return F.embedding(ids, table)

@@ -9,12 +9,11 @@ from itertools import count
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Integer
 from torch import Tensor
 
-from impl import _refuse
 from impl._arguments import check_arguments
+from impl.embedding import rows
 
 __all__ = ["learned", "sinusoidal"]
 
@@ -49,10 +48,6 @@ def sinusoidal(
         raise ValueError(
             f"positional.sinusoidal: expected n >= 0, d >= 1, base > 0; got n {n}, d {d}, base {base}"
         )
-    if layout not in ("interleaved", "concatenated"):
-        raise ValueError(f"positional.sinusoidal: layout is 'interleaved' or 'concatenated'; got {layout!r}")
-    if frequencies not in ("open", "closed"):
-        raise ValueError(f"positional.sinusoidal: frequencies are 'open' or 'closed'; got {frequencies!r}")
     if frequencies == "closed" and d % 2:
         raise ValueError(f"positional.sinusoidal: closed frequencies are of an even d; got d {d}")
     if not dtype.is_floating_point:
@@ -157,16 +152,7 @@ def learned(pos: Integer[Tensor, "... n"], W_PE: Float[Tensor, "N d"]) -> Float[
     positions that are not integers. Source: Gehring et al. 2017, "Convolutional Sequence to Sequence Learning",
     section 3.1; Devlin et al. 2019, "BERT", section 3.
     """
-    if W_PE.dim() != 2:
-        raise _refuse.shapes("positional.learned", "W_PE (N d)", W_PE=W_PE)
-    if pos.dtype != torch.int64:
-        if pos.is_floating_point() or pos.is_complex() or pos.dtype == torch.bool:
-            raise _refuse.dtypes("positional.learned", "integer positions", pos=pos)
-        pos = pos.long()
-    try:
-        return F.embedding(pos, W_PE)
-    except IndexError:
-        raise _refuse.out_of_range("positional.learned", "pos", pos, W_PE.shape[0]) from None
+    return rows("positional.learned", "W_PE (N d)", pos=pos, W_PE=W_PE)
 
 
 check_arguments(__name__)

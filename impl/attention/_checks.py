@@ -1,4 +1,4 @@
-"""Whether queries, keys, values and masks fit, and a backend is known: said in one line, with the formula's name."""
+"""Whether queries, keys, values and masks fit: said in one line, with the formula's name."""
 
 from typing import Literal
 
@@ -12,20 +12,13 @@ Backend = Literal["auto", "math"]
 _QKV = "q (... n d_k), k (... m d_k), v (... m d_v)"
 
 
-def check_qkv(formula: str, q: Tensor, k: Tensor, v: Tensor, backend: str = "auto") -> None:
-    """Refuse q, k and v that do not fit each other or are not of one floating dtype, and a backend that does not exist."""
+def check_qkv(formula: str, q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Refuse q, k and v that do not fit each other or are not of one floating dtype."""
     qs, ks, vs = q.shape, k.shape, v.shape
     if len(qs) < 2 or len(ks) < 2 or len(vs) < 2 or qs[-1] != ks[-1] or ks[-2] != vs[-2]:
         raise _refuse.shapes(formula, _QKV, q=q, k=k, v=v)
     if not (q.dtype == k.dtype == v.dtype and q.is_floating_point()):
         _refuse.check_floating(formula, q=q, k=k, v=v)
-    check_backend(formula, backend)
-
-
-def check_backend(formula: str, backend: str) -> None:
-    """Refuse a backend that does not exist."""
-    if backend != "auto" and backend != "math":
-        raise ValueError(f"{formula}: backend is 'auto' or 'math'; got {backend!r}")
 
 
 def check_mask(formula: str, mask: Tensor, n: int, m: int, lead: torch.Size | None = None) -> None:

@@ -23,7 +23,6 @@ def causal_mask(
     n: int, m: int, *, alignment: Alignment = "lower_right", device: torch.device | str | None = None
 ) -> Bool[Tensor, "{n} {m}"]:
     """The mask of ``causal``: True where key j may be attended to by query i. ValueError for another alignment."""
-    check_alignment(alignment)
     offset = m - n if alignment == "lower_right" else 0
     return torch.ones(n, m, dtype=torch.bool, device=device).tril(offset)
 
@@ -34,15 +33,8 @@ def key_padding_mask(lengths: Integer[Tensor, "..."], m: int) -> Bool[Tensor, ".
     It broadcasts to the (... n m) of any query. TypeError unless the lengths are integers. (The key_padding_mask of
     ``nn.MultiheadAttention`` is the opposite: True drops a key.)
     """
-    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
-        raise _refuse.dtypes("attention.key_padding_mask", "integer lengths", lengths=lengths)
+    _refuse.check_integers("attention.key_padding_mask", "integer lengths", lengths=lengths)
     return torch.arange(m, device=lengths.device) < lengths[..., None, None]
-
-
-def check_alignment(alignment: str) -> None:
-    """Refuse an alignment that does not exist."""
-    if alignment not in ("lower_right", "upper_left"):
-        raise ValueError(f"attention.causal: alignment is 'lower_right' or 'upper_left'; got {alignment!r}")
 
 
 def blank(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:

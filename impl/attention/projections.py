@@ -13,7 +13,7 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._axes import Axes
-from impl.attention._checks import Backend, check_backend, check_mask
+from impl.attention._checks import Backend, check_mask
 from impl.attention.masks import blank_sequences
 from impl.attention.weights import causal, scaled_dot_product, weighted
 
@@ -41,7 +41,7 @@ def self_(
     ValueError for shapes that do not fit, TypeError unless x and the weights share one floating dtype and the mask is
     boolean. Source: Vaswani et al. 2017, section 3.2.
     """
-    _check("attention.self", _SELF, mask, backend, x=x, W_q=W_q, W_k=W_k, W_v=W_v)
+    _check("attention.self", _SELF, mask, x=x, W_q=W_q, W_k=W_k, W_v=W_v)
     return _attend(x, x, W_q, W_k, W_v, mask, backend)
 
 
@@ -60,7 +60,7 @@ def cross(
     ValueError for shapes that do not fit, TypeError unless the sequences and the weights share one floating dtype and the mask
     is boolean. Source: Vaswani et al. 2017, section 3.2.3.
     """
-    _check("attention.cross", _CROSS, mask, backend, x=x, y=y, W_q=W_q, W_k=W_k, W_v=W_v)
+    _check("attention.cross", _CROSS, mask, x=x, y=y, W_q=W_q, W_k=W_k, W_v=W_v)
     return _attend(x, y, W_q, W_k, W_v, mask, backend)
 
 
@@ -113,7 +113,7 @@ def multi_head(
     is boolean. Source: Vaswani et al. 2017, section 3.2.2.
     """
     given = {"W_q": W_q, "W_k": W_k, "W_v": W_v, "W_o": W_o}
-    _check("attention.multi_head", _HEADS, mask, backend, x=x, y=y, **given)
+    _check("attention.multi_head", _HEADS, mask, x=x, y=y, **given)
     x, y = blank_sequences(x, y, mask)
     h = W_q.shape[0]
     q, k, v = (split_heads(of @ W.transpose(0, 1).flatten(1), h) for of, W in ((x, W_q), (y, W_k), (y, W_v)))
@@ -145,7 +145,7 @@ def biased_multi_head(
     dtype and the mask is boolean. Source: Vaswani et al. 2017, section 3.2.2; Devlin et al. 2019, section 3.
     """
     given = {"W_q": W_q, "b_q": b_q, "W_k": W_k, "b_k": b_k, "W_v": W_v, "b_v": b_v, "W_o": W_o, "b_o": b_o}
-    _check("attention.biased_multi_head", _BIASED, mask, backend, x=x, y=y, **given)
+    _check("attention.biased_multi_head", _BIASED, mask, x=x, y=y, **given)
     x, y = blank_sequences(x, y, mask)
     projections = ((x, W_q, b_q), (y, W_k, b_k), (y, W_v, b_v))
     q, k, v = (_projected(of, W, b) for of, W, b in projections)
@@ -174,7 +174,7 @@ def causal_multi_head(
     dtype. Source: Vaswani et al. 2017, sections 3.2.2 and 3.2.3.
     """
     given = {"W_q": W_q, "b_q": b_q, "W_k": W_k, "b_k": b_k, "W_v": W_v, "b_v": b_v, "W_o": W_o, "b_o": b_o}
-    _check("attention.causal_multi_head", _CAUSAL, None, backend, x=x, **given)
+    _check("attention.causal_multi_head", _CAUSAL, None, x=x, **given)
     q, k, v = (_projected(x, W, b) for W, b in ((W_q, b_q), (W_k, b_k), (W_v, b_v)))
     z = causal(q, k, v, backend=backend)
     return beside(z) @ W_o + b_o
@@ -221,11 +221,10 @@ def _attend(
     return scaled_dot_product(x @ W_q, y @ W_k, y @ W_v, mask, backend=backend)
 
 
-def _check(formula: str, axes: Axes, mask: Tensor | None, backend: str, **given: Tensor) -> None:
-    """Refuse sequences and weights without these axes or of other types, a mask that does not fit, and an unknown backend."""
+def _check(formula: str, axes: Axes, mask: Tensor | None, **given: Tensor) -> None:
+    """Refuse sequences and weights without these axes or of other types, and a mask that does not fit."""
     axes.fit(formula, **given)
     x, y = given["x"], given.get("y", given["x"])
     lead = _refuse.check_lead(formula, x=x, y=y)
     if mask is not None:
         check_mask(formula, mask, x.shape[-2], y.shape[-2], lead)
-    check_backend(formula, backend)

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._transforms import beyond_one_grad, readable, refuse_second_derivative
-from impl.attention._checks import Backend, check_backend, check_bias, check_lead, check_mask, check_qkv
-from impl.attention.masks import Alignment, blank, causal_mask, check_alignment, finite, unsafe
+from impl.attention._checks import Backend, check_bias, check_lead, check_mask, check_qkv
+from impl.attention.masks import Alignment, blank, causal_mask, finite, unsafe
 from impl.scores import additive, scaled_dot
 
 __all__ = ["additive_weights", "causal", "scaled_dot_product", "softmax"]
@@ -65,7 +65,6 @@ def additive_weights(
     the mask is boolean. Source: Bahdanau, Cho & Bengio 2015, "Neural Machine Translation by Jointly Learning to Align and
     Translate", equation 6 and appendix A.1.2.
     """
-    check_backend("attention.additive_weights", backend)
     if mask is not None and min(q.dim(), k.dim()) > 1:
         check_mask("attention.additive_weights", mask, q.shape[-2], k.shape[-2])
         if unsafe(q, k):
@@ -90,7 +89,7 @@ def scaled_dot_product(
     ValueError for shapes that do not fit, a dropout outside 0..1 included, TypeError unless q, k and v share one floating dtype,
     the bias is floating and the mask is boolean. Source: Vaswani et al. 2017, equation 1.
     """
-    check_qkv("attention.scaled_dot_product", q, k, v, backend)
+    check_qkv("attention.scaled_dot_product", q, k, v)
     if mask is not None:
         check_mask("attention.scaled_dot_product", mask, q.shape[-2], k.shape[-2])
     if bias is not None:
@@ -130,8 +129,7 @@ def causal(
     ``alignment="upper_left"`` is torch's ``is_causal``: j ≤ i, the first query sees the first key only. The two agree
     where n = m. Raises what ``scaled_dot_product`` raises. Source: Vaswani et al. 2017, section 3.2.3.
     """
-    check_qkv("attention.causal", q, k, v, backend)
-    check_alignment(alignment)
+    check_qkv("attention.causal", q, k, v)
     if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
         check_lead("attention.causal", q, k, v, None)
     n, m = q.shape[-2], k.shape[-2]

@@ -40,7 +40,7 @@ def local(
     ValueError for shapes that do not fit or a D that is not positive, TypeError unless all share one floating dtype and the
     mask is boolean. Source: Luong, Pham & Manning 2015, section 3.2 (local-p), equations 9 and 10.
     """
-    _check(q, k, v, W_p, v_p, D, mask, window)
+    _check(q, k, v, W_p, v_p, D, mask)
     if q.dtype.itemsize == 2:
         z = local(q.float(), k.float(), v.float(), W_p.float(), v_p.float(), D, mask, window=window)
         return z.to(q.dtype)
@@ -67,7 +67,6 @@ def _check(
     v_p: Tensor,
     D: int | float,
     mask: Tensor | None,
-    window: str,
 ) -> None:
     check_qkv("attention.local", q, k, v)
     if W_p.dim() != 2 or W_p.shape != (*v_p.shape, q.shape[-1]):
@@ -75,8 +74,6 @@ def _check(
     _refuse.check_floating("attention.local", q=q, W_p=W_p, v_p=v_p)
     if not D > 0:
         raise ValueError(f"attention.local: expected D > 0; got {D}")
-    if window not in ("cut", "whole"):
-        raise ValueError(f"attention.local: window is 'cut' or 'whole'; got {window!r}")
     if mask is not None:
         check_mask("attention.local", mask, q.shape[-2], k.shape[-2])
     check_lead("attention.local", q, k, v, mask)

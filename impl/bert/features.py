@@ -44,8 +44,6 @@ def features(
     if H.dim() < 3 or H.shape[-3] < 5:
         raise _refuse.shapes("bert.features", "H (... L+1 n d) with L >= 4", H=H)
     _refuse.check_floating("bert.features", H=H)
-    if first not in ("embedding", "layer_1"):
-        raise ValueError(f"bert.features: first is 'embedding' or 'layer_1'; got {first!r}")
     four = H[..., -4:, :, :]
     return Features(
         first=H[..., 0 if first == "embedding" else 1, :, :].clone(),

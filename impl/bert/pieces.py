@@ -60,8 +60,6 @@ def pack(
     A single text is the first: ``"only_second"`` never cuts it. Segments are 0 up to the first [SEP] and with it, then 1.
     ValueError where the text that may be cut is too short for it, and for unknown options.
     """
-    if truncation not in ("longest_first", "only_first", "only_second") or odd not in ("first", "longer"):
-        raise ValueError(f"bert.pack: unknown truncation {truncation!r} or odd {odd!r}")
     lengths = (len(a), 0 if b is None else len(b))
     first, second = _kept(*lengths, longest - (2 if b is None else 3), truncation, odd)
     if min(first, second) < 0:

@@ -270,8 +270,7 @@ def _loss(logits: Tensor, labels: Tensor) -> Tensor:
     """The mean over what has a label; 0 where nothing has one."""
     if labels.shape != logits.shape[:-1]:
         raise _refuse.shapes("bert", "a label for each row of logits", labels=labels, logits=logits)
-    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
-        raise _refuse.dtypes("bert", "integer labels", labels=labels)
+    _refuse.check_integers("bert", "integer labels", labels=labels)
     flat = labels.flatten().long()
     try:
         total = F.cross_entropy(logits.flatten(0, -2), flat, reduction="sum")

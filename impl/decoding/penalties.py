@@ -1,7 +1,7 @@
 """The length penalty: without one the shortest continuation is the likeliest, since every token's log-probability is negative."""
 
 import math
-from typing import Literal, get_args
+from typing import Literal
 
 from jaxtyping import Float, Integer
 from torch import Tensor
@@ -11,10 +11,8 @@ __all__ = ["Penalty", "penalised"]
 Penalty = Literal["gnmt", "power"]
 
 
-def check_penalty(name: str, alpha: float, penalty: str) -> None:
-    """Refuse a law that there is not, or an α that is no finite number."""
-    if penalty not in get_args(Penalty):
-        raise ValueError(f"{name}: penalty is {' or '.join(map(repr, get_args(Penalty)))}; got {penalty!r}")
+def check_alpha(name: str, alpha: float) -> None:
+    """Refuse an α that is no finite number."""
     if not math.isfinite(alpha):
         raise ValueError(f"{name}: expected a finite alpha; got {alpha}")
 
@@ -30,7 +28,7 @@ def penalised(
     L counts the tokens that were generated, ``end`` among them; the prompt is not counted. α = 0 leaves log p as it is.
     ValueError for another law, or an α that is not finite.
     """
-    check_penalty("decoding.penalised", alpha, penalty)
+    check_alpha("decoding.penalised", alpha)
     if alpha == 0:
         return log_probability
     L = lengths.to(log_probability.dtype)  # before the division, which of integers is made in float32

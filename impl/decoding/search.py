@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int64, Integer
 from torch import Tensor
 
-from impl.decoding.penalties import Penalty, check_penalty, penalised
+from impl.decoding.penalties import Penalty, check_alpha, penalised
 from impl.decoding.steps import (
     State,
     StepModel,
@@ -128,7 +128,7 @@ def beam(
     have ``max_length`` tokens. ValueError for sizes that do not fit.
     """
     name = "decoding.beam"
-    check_penalty(name, alpha, penalty)
+    check_alpha(name, alpha)
     check_model(name, model, end, max_length=max_length, width=width, top=top)
     lengths = check_prompts(name, prompts, lengths)
     logits, state = check_answer(name, model.start(prompts, lengths), len(prompts), end, reorders=True)

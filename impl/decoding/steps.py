@@ -116,10 +116,8 @@ def check_prompts(
     ValueError for prompts that are not (b n) with n >= 1, or lengths outside 1..n; TypeError for what is no tensor of integers.
     """
     for which, given in {"prompts": prompts, "lengths": lengths}.items():
-        if given is None:
-            continue
-        if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
-            raise _refuse.dtypes(name, f"integer {which}", **{which: given})
+        if given is not None:
+            _refuse.check_integers(name, f"integer {which}", **{which: given})
     if prompts.dim() != 2 or not prompts.shape[1]:
         raise _refuse.shapes(name, "prompts (b n), n >= 1", prompts=prompts)
     if lengths is None:

@@ -40,7 +40,7 @@ def nsp(
     equal results on one kind of device. IndexError for a sentence that the corpus does not have (on the CPU), ValueError for
     shapes and a generator's device that do not fit, TypeError for wrong dtypes.
     """
-    lead = _check(starts, first, generator, negatives)
+    lead = _check(starts, first, generator)
     N, n = starts.shape[-1], first.shape[-1]
     starts, at = starts.expand(*lead, N), first.long().expand(*lead, n)
     following = at + 1
@@ -73,17 +73,12 @@ def _left_out(starts: Tensor, at: Tensor, follows: Tensor, negatives: Negatives)
     return begin.gather(-1, at), end.gather(-1, at)
 
 
-def _check(starts: Tensor, first: Tensor, generator: Generator, negatives: str) -> torch.Size:
+def _check(starts: Tensor, first: Tensor, generator: Generator) -> torch.Size:
     if starts.dtype != torch.bool:
         raise _refuse.dtypes("masking.nsp", "a boolean starts, True = a document begins", starts=starts)
-    if first.is_floating_point() or first.is_complex() or first.dtype == torch.bool:
-        raise _refuse.dtypes("masking.nsp", "integer sentences", first=first)
+    _refuse.check_integers("masking.nsp", "integer sentences", first=first)
     if min(starts.dim(), first.dim()) == 0 or starts.shape[-1] == 0:
         raise _refuse.shapes("masking.nsp", "starts (... N), first (... n)", starts=starts, first=first)
-    if negatives not in ("not_next", "other_document", "any"):
-        raise ValueError(
-            f"masking.nsp: negatives is 'not_next', 'other_document' or 'any'; got {negatives!r}"
-        )
     check_generator("masking.nsp", "sentences", first.device, generator)
     _refuse.check_range("masking.nsp", "first", first, starts.shape[-1])
     return _refuse.check_lead("masking.nsp", {"starts": starts, "first": first})

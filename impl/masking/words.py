@@ -48,9 +48,6 @@ def mlm(
     for wrong dtypes.
     """
     check("masking.mlm", ids, special, mask_id, V, generator)
-    if selection not in ("bernoulli", "exact_count", "count_of_all"):
-        known = "'bernoulli', 'exact_count' or 'count_of_all'"
-        raise ValueError(f"masking.mlm: selection is {known}; got {selection!r}")
     if selection == "bernoulli":
         slot, word, part = bernoulli(special, V, generator)
     else:
@@ -80,9 +77,6 @@ def whole_words(
     Results, dtypes and errors are those of ``mlm``.
     """
     check("masking.whole_words", ids, special, mask_id, V, generator, continues=continues)
-    if replacement not in ("each_piece", "always_mask"):
-        known = "'each_piece' or 'always_mask'"
-        raise ValueError(f"masking.whole_words: replacement is {known}; got {replacement!r}")
     begin = begins(continues, special)
     candidate, _, drawn = bernoulli(special | ~begin, 1, generator)
     chosen = torch.zeros(ids.numel(), dtype=torch.bool, device=ids.device)
@@ -156,8 +150,7 @@ def check(
     formula: str, ids: Tensor, special: Tensor, mask_id: int, V: int, generator: Generator, **others: Tensor
 ) -> None:
     """Refuse what does not fit; ``others`` are boolean, one for each token, as ``special`` is."""
-    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise _refuse.dtypes(formula, "integer ids", ids=ids)
+    _refuse.check_integers(formula, "integer ids", ids=ids)
     for name, other in others.items():
         if other.dtype != torch.bool:
             raise _refuse.dtypes(formula, f"a boolean {name}", **{name: other})

@@ -13,7 +13,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse, _transforms
-from impl.objectives.losses import check_targets, cross_entropy, over_all
+from impl.objectives.losses import Smoothing, check_targets, cross_entropy, over_all
 from impl.recurrent.cells import wide
 
 __all__ = ["linear_cross_entropy"]
@@ -30,7 +30,7 @@ def linear_cross_entropy(
     y: Integer[Tensor, "... T"],
     epsilon: float = 0.0,
     *,
-    smoothing: str = "all",
+    smoothing: Smoothing = "all",
     b: Float[Tensor, " V"] | None = None,
     block: int | None = None,
 ) -> Float[Tensor, "..."]:
@@ -49,7 +49,7 @@ def linear_cross_entropy(
     held = BLOCK_BYTES.get(x.device.type, BLOCK_BYTES["cuda"]) if block is None else block
     V, d = W.shape
     lead = check_targets("objectives.linear_cross_entropy", x, y, epsilon, V)
-    spread = over_all("objectives.linear_cross_entropy", epsilon, V, smoothing)
+    spread = over_all(epsilon, V, smoothing)
     whole = lead.numel() * y.shape[-1] * V * 4 <= held
     if (
         whole

@@ -1,5 +1,7 @@
 """Over logits: the log-probability of a text; cross entropy, with label smoothing; distillation at a temperature."""
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float, Integer
 from torch import Tensor
@@ -10,9 +12,15 @@ from impl.recurrent.cells import wide
 
 __all__ = ["autoregressive", "cross_entropy", "distillation"]
 
+Smoothing = Literal["all", "others"]
+
 
 def cross_entropy(
-    s: Float[Tensor, "... T V"], y: Integer[Tensor, "... T"], epsilon: float = 0.0, *, smoothing: str = "all"
+    s: Float[Tensor, "... T V"],
+    y: Integer[Tensor, "... T"],
+    epsilon: float = 0.0,
+    *,
+    smoothing: Smoothing = "all",
 ) -> Float[Tensor, "..."]:
     """The mean, over the places with a target, of −(1 − ε)·log p[y] − ε·mean(log p), where p is the softmax of the logits; 0
     where none has one. Statement: ``objectives.cross_entropy``.
@@ -24,7 +32,7 @@ def cross_entropy(
     Computer Vision", section 7.
     """
     lead = check_targets("objectives.cross_entropy", s, y, epsilon)
-    epsilon = over_all("objectives.cross_entropy", epsilon, s.shape[-1], smoothing)
+    epsilon = over_all(epsilon, s.shape[-1], smoothing)
     asked = y >= 0
     law = torch.log_softmax(torch.where(asked[..., None], s, 0.0).to(wide(s.dtype)), -1)
     cost = -_at(law, torch.where(asked, y, 0), lead)
@@ -48,7 +56,11 @@ def autoregressive(s: Float[Tensor, "... T V"], y: Integer[Tensor, "... T"]) -> 
 
 
 def distillation(
-    z: Float[Tensor, "... T V"], u: Float[Tensor, "... T V"], tau: float, *, divergence: str = "kl"
+    z: Float[Tensor, "... T V"],
+    u: Float[Tensor, "... T V"],
+    tau: float,
+    *,
+    divergence: Literal["kl", "cross_entropy"] = "kl",
 ) -> Float[Tensor, "..."]:
     """τ² times the mean over the places of KL(softmax(u/τ) ‖ softmax(z/τ)): student's logits z, teacher's u. Statement:
     ``objectives.distillation``.
@@ -62,12 +74,8 @@ def distillation(
         raise _refuse.shapes("objectives.distillation", "z (... T V), u (... T V)", z=z, u=u)
     _refuse.check_lead("objectives.distillation", z=z, u=u)
     _refuse.check_floating("objectives.distillation", z=z, u=u)
-    if not (isinstance(tau, (int, float)) and tau > 0):
+    if not tau > 0:
         raise ValueError(f"objectives.distillation: expected a number tau above 0; got tau {tau!r}")
-    if divergence not in ("kl", "cross_entropy"):
-        raise ValueError(
-            f"objectives.distillation: expected divergence 'kl' or 'cross_entropy'; got {divergence!r}"
-        )
     log_p, log_q = (torch.log_softmax(x.to(wide(x.dtype)) / tau, -1) for x in (z, u))
     cost = log_q.exp() * (log_q - log_p if divergence == "kl" else -log_p)
     return (tau**2 * cost.sum(-1).mean(-1)).to(z.dtype)
@@ -86,22 +94,19 @@ def check_targets(
     """Refuse what is no logits (or, with V, no rows to make them of), targets and smoothing; the leading dimensions that both
     broadcast to.
     """
-    if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
-        raise _refuse.dtypes(formula, "integer targets", y=y)
+    _refuse.check_integers(formula, "integer targets", y=y)
     if s.ndim < 2 or y.shape[-1:] != s.shape[-2:-1]:
         raise _refuse.shapes(
             formula, "s (... T V), y (... T)" if V is None else "x (... T d), y (... T)", s=s, y=y
         )
     _refuse.check_floating(formula, s=s)
-    if not (isinstance(epsilon, (int, float)) and 0 <= epsilon <= 1):
+    if not 0 <= epsilon <= 1:
         raise ValueError(f"{formula}: expected a number epsilon in 0..1; got epsilon {epsilon!r}")
     words = s.shape[-1] if V is None else V
     _refuse.check_range(formula, "targets other than −100", torch.where(y == IGNORED, 0, y), words)
     return _refuse.check_lead(formula, {"y": y}, s=s)
 
 
-def over_all(formula: str, epsilon: float, V: int, smoothing: str) -> float:
+def over_all(epsilon: float, V: int, smoothing: str) -> float:
     """The share that says, spread over all words, what ε says spread as ``smoothing`` has it."""
-    if smoothing not in ("all", "others"):
-        raise ValueError(f"{formula}: expected smoothing 'all' or 'others'; got {smoothing!r}")
     return epsilon * V / (V - 1) if smoothing == "others" and V > 1 else epsilon

@@ -76,8 +76,7 @@ def _nsp(z: Tensor, y: Tensor) -> Tensor:
 
 
 def _check_pairs(formula: str, z: Tensor, y: Tensor) -> None:
-    if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
-        raise _refuse.dtypes(formula, "integer answers", y=y)
+    _refuse.check_integers(formula, "integer answers", y=y)
     if z.ndim < 2 or z.shape[-1] != 2 or y.shape[-1:] != z.shape[-2:-1]:
         raise _refuse.shapes(formula, "z (... m 2), y (... m)", z=z, y=y)
     _refuse.check_floating(formula, z=z)

@@ -1,4 +1,4 @@
-"""Whether lengths fit their sequences and options exist; gates packed in the order of one library or another."""
+"""Whether lengths fit their sequences; gates packed in the order of one library or another."""
 
 import torch
 from torch import Tensor
@@ -11,8 +11,7 @@ def lead_with_lengths(formula: str, lead: torch.Size, lengths: Tensor) -> torch.
     """The batch axes that those of the data and the lengths broadcast to; TypeError unless lengths are integers, ValueError for
     lengths with more axes.
     """
-    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
-        raise _refuse.dtypes(formula, "integer lengths", lengths=lengths)
+    _refuse.check_integers(formula, "integer lengths", lengths=lengths)
     return _refuse.check_belonging(formula, lead, 0, lengths=lengths)
 
 
@@ -26,13 +25,6 @@ def check_lengths(formula: str, lengths: Tensor, T: int) -> None:
         torch._assert_async(fit.all(), line)
     elif not mapped() and not fit.all():
         raise ValueError(f"{line}; got {lengths[~fit][0].item()}")
-
-
-def check_option(formula: str, name: str, option: str, options: tuple[str, ...]) -> None:
-    """ValueError, in one line, for an option that is not among those of this name."""
-    if option not in options:
-        *others, last = map(repr, options)
-        raise ValueError(f"{formula}: {name} is {', '.join(others)} or {last}; got {option!r}")
 
 
 def in_order(given: str, wanted: str, *packed: Tensor, axis: int) -> tuple[Tensor, ...]:

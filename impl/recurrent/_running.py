@@ -58,15 +58,11 @@ def shown(given: Batch, y: Tensor) -> Tensor:
     return y if given.inside is None else torch.where(given.inside, y, 0.0)
 
 
-def batch(
-    formula: str, x: Tensor, state: State, lengths: Tensor | None, backend: str, single: bool = False
-) -> Batch:
+def batch(formula: str, x: Tensor, state: State, lengths: Tensor | None, single: bool = False) -> Batch:
     """Batch axes brought to one; (... T p), (... K d) and (...) come in. 16 bits are computed in 32. Padding becomes 0.
 
     A ``single`` layer's states come in as (... d).
     """
-    if backend not in ("auto", "loop"):
-        raise ValueError(f"{formula}: backend is 'auto' or 'loop'; got {backend!r}")
     lead = _lead(formula, x, state, lengths, single)
     state = tuple(each.unsqueeze(-2) for each in state) if single else state
     (T, p), (K, d), B = x.shape[-2:], state[0].shape[-2:], math.prod(lead)

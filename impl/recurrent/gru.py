@@ -14,7 +14,7 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._axes import Axes
-from impl.recurrent._checks import check_option, in_order
+from impl.recurrent._checks import in_order
 from impl.recurrent._running import Backend, batch, layers, looped, opened
 from impl.recurrent.cells import gru_step, wide
 
@@ -23,7 +23,6 @@ __all__ = ["gru", "gru_cell"]
 GateOrder = Literal["rzn", "zrn"]
 Reset = Literal["after", "before"]
 Update = Literal["keeps", "renews"]
-OPTIONS = {"gate_order": ("rzn", "zrn"), "reset": ("after", "before"), "update": ("keeps", "renews")}
 
 _CELL = Axes("x (... p), h (... d), W_x (3*d p), W_h (3*d d), b_x (3*d), b_h (3*d)")
 _GRU = Axes("x (... T p), h (... d), W_x (3*d p), W_h (3*d d), b_x (3*d), b_h (3*d)")
@@ -51,7 +50,6 @@ def gru_cell(
     """
     _CELL.fit("recurrent.gru_cell", x=x, h=h, W_x=W_x, W_h=W_h, b_x=b_x, b_h=b_h)
     _refuse.check_belonging("recurrent.gru_cell", x.shape[:-1], 1, h=h)
-    _check("recurrent.gru_cell", gate_order, reset, update)
     dtype = x.dtype
     weights = _torch_order(gate_order, wide(dtype), W_x, W_h, b_x, b_h)
     x, h = x.to(wide(dtype)), h.to(wide(dtype))
@@ -82,18 +80,12 @@ def gru(
     Encoder–Decoder for Statistical Machine Translation".
     """
     _GRU.fit("recurrent.gru", x=x, h=h, W_x=W_x, W_h=W_h, b_x=b_x, b_h=b_h)
-    _check("recurrent.gru", gate_order, reset, update)
-    given = batch("recurrent.gru", x, (h,), lengths, backend, single=True)
+    given = batch("recurrent.gru", x, (h,), lengths, single=True)
     weights = _torch_order(gate_order, given.x.dtype, W_x, W_h, b_x, b_h)
     if reset == "after" and update == "keeps":
         return opened(given, layers("recurrent.gru", given, [weights], backend)[0])
     step = partial(gru_step, before=reset == "before", renews=update == "renews")
     return opened(given, looped(given, [weights], lambda *each: (step(*each),))[0])
-
-
-def _check(formula: str, *chosen: str) -> None:
-    for (name, options), option in zip(OPTIONS.items(), chosen, strict=True):
-        check_option(formula, name, option, options)
 
 
 def _torch_order(gate_order: str, dtype: torch.dtype, *packed: Tensor) -> tuple[Tensor, ...]:

@@ -60,8 +60,7 @@ def bilm_objective(
     """
     sizes = _LOGITS.fit("recurrent.bilm_objective", s_f=s_f, s_b=s_b)
     T, V = sizes["T"], sizes["V"]
-    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise _refuse.dtypes("recurrent.bilm_objective", "integer ids", ids=ids)
+    _refuse.check_integers("recurrent.bilm_objective", "integer ids", ids=ids)
     if ids.shape[-1:] != s_f.shape[-2:-1]:
         raise _refuse.shapes(
             "recurrent.bilm_objective", f"ids (... T), {_LOGITS.text}", ids=ids, s_f=s_f, s_b=s_b

@@ -13,13 +13,12 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl._axes import Axes
-from impl.recurrent._checks import check_option, in_order
+from impl.recurrent._checks import in_order
 from impl.recurrent._running import Backend, batch, directions, layers, opened
 
 __all__ = ["lstm", "lstm_bidirectional", "lstm_stacked"]
 
 GateOrder = Literal["ifgo", "iofg", "igfo", "gifo"]
-GATE_ORDERS = ("ifgo", "iofg", "igfo", "gifo")
 
 _LSTM = Axes("x (... T p), h (... d), s (... d), W_x (4*d p), W_h (4*d d), b (4*d)")
 _STACKED = Axes(
@@ -49,8 +48,8 @@ def lstm(
     Hochreiter & Schmidhuber 1997, "Long Short-Term Memory"; Gers, Schmidhuber & Cummins 2000 for the forget gate.
     """
     _LSTM.fit("recurrent.lstm", x=x, h=h, s=s, W_x=W_x, W_h=W_h, b=b)
-    given = batch("recurrent.lstm", x, (h, s), lengths, backend, single=True)
-    weights = _torch_order("recurrent.lstm", gate_order, given.x.dtype, W_x, W_h, b)
+    given = batch("recurrent.lstm", x, (h, s), lengths, single=True)
+    weights = _torch_order(gate_order, given.x.dtype, W_x, W_h, b)
     states, (_, last) = layers("recurrent.lstm", given, [weights], backend)
     return opened(given, states), opened(given, last).squeeze(-2)
 
@@ -75,8 +74,8 @@ def lstm_stacked(
     "Speech Recognition with Deep Recurrent Neural Networks".
     """
     _STACKED.fit("recurrent.lstm_stacked", x=x, h=h, s=s, W_x=W_x, W_h=W_h, b=b, U=U)
-    given = batch("recurrent.lstm_stacked", x, (h, s), lengths, backend)
-    W_x, W_h, U, b = _torch_order("recurrent.lstm_stacked", gate_order, given.x.dtype, W_x, W_h, U, b)
+    given = batch("recurrent.lstm_stacked", x, (h, s), lengths)
+    W_x, W_h, U, b = _torch_order(gate_order, given.x.dtype, W_x, W_h, U, b)
     weights = list(zip((W_x, *U), W_h, b, strict=True))
     states, (last_h, last_s) = layers("recurrent.lstm_stacked", given, weights, backend)
     return opened(given, states), opened(given, last_h), opened(given, last_s)
@@ -101,14 +100,13 @@ def lstm_bidirectional(
     what that raises. Source: Graves & Schmidhuber 2005, "Framewise Phoneme Classification with Bidirectional LSTM".
     """
     _BIDIRECTIONAL.fit("recurrent.lstm_bidirectional", x=x, h=h, s=s, W_x=W_x, W_h=W_h, b=b)
-    given = batch("recurrent.lstm_bidirectional", x, (h, s), lengths, backend)
-    W_x, W_h, b = _torch_order("recurrent.lstm_bidirectional", gate_order, given.x.dtype, W_x, W_h, b)
+    given = batch("recurrent.lstm_bidirectional", x, (h, s), lengths)
+    W_x, W_h, b = _torch_order(gate_order, given.x.dtype, W_x, W_h, b)
     weights = list(zip(W_x, W_h, b, strict=True))
     return opened(given, directions("recurrent.lstm_bidirectional", given, weights, backend))
 
 
-def _torch_order(formula: str, gate_order: str, dtype: torch.dtype, *packed: Tensor) -> tuple[Tensor, ...]:
+def _torch_order(gate_order: str, dtype: torch.dtype, *packed: Tensor) -> tuple[Tensor, ...]:
     """Packed weights (... 4d c), and last the bias (... 4d), with their blocks in torch's order."""
-    check_option(formula, "gate_order", gate_order, GATE_ORDERS)
     *weights, bias = (each.to(dtype) for each in packed)
     return *in_order(gate_order, "ifgo", *weights, axis=-2), *in_order(gate_order, "ifgo", bias, axis=-1)

@@ -36,7 +36,7 @@ def rnn(
     which is also the results'. Source: Elman 1990, "Finding Structure in Time".
     """
     _RNN.fit("recurrent.rnn", x=x, h=h, W_xh=W_xh, W_hh=W_hh, W_hy=W_hy)
-    given = batch("recurrent.rnn", x, (h,), lengths, backend, single=True)
+    given = batch("recurrent.rnn", x, (h,), lengths, single=True)
     W_xh, W_hh, W_hy = (each.to(given.x.dtype) for each in (W_xh, W_hh, W_hy))
     states, _ = layers("recurrent.rnn", given, [(W_xh, W_hh)], backend)
     p = torch.softmax(states @ W_hy.mT, -1)
@@ -61,7 +61,7 @@ def stacked(
     Recognition with Deep Recurrent Neural Networks".
     """
     _STACKED.fit("recurrent.stacked", x=x, h=h, W_xh=W_xh, W_hh=W_hh, U=U)
-    given = batch("recurrent.stacked", x, (h,), lengths, backend)
+    given = batch("recurrent.stacked", x, (h,), lengths)
     W_xh, W_hh, U = (each.to(given.x.dtype) for each in (W_xh, W_hh, U))
     weights = list(zip((W_xh, *U), W_hh, strict=True))
     states, (last,) = layers("recurrent.stacked", given, weights, backend)
@@ -87,6 +87,6 @@ def bidirectional(
     Networks".
     """
     _BIDIRECTIONAL.fit("recurrent.bidirectional", x=x, h=h, W_xf=W_xf, W_hf=W_hf, W_xb=W_xb, W_hb=W_hb)
-    given = batch("recurrent.bidirectional", x, (h,), lengths, backend)
+    given = batch("recurrent.bidirectional", x, (h,), lengths)
     W_xf, W_hf, W_xb, W_hb = (each.to(given.x.dtype) for each in (W_xf, W_hf, W_xb, W_hb))
     return opened(given, directions("recurrent.bidirectional", given, [(W_xf, W_hf), (W_xb, W_hb)], backend))

@@ -66,8 +66,6 @@ def additive_of_halves(
         )
     lead = _refuse.check_lead("scores.additive", query=query, key=key)
     _refuse.check_floating("scores.additive", query=query, key=key, v=v)
-    if backend != "auto" and backend != "math":
-        raise ValueError(f"scores.additive: backend is 'auto' or 'math'; got {backend!r}")
     if block is not None and block < 1:
         raise ValueError(f"scores.additive: expected block >= 1 (bytes); got {block}")
     if query.dtype.itemsize == 2:  # autocast leaves them so

@@ -44,8 +44,6 @@ def cost(
     """
     if min(n, d, k) < 1:
         raise ValueError(f"transformer.cost: expected sizes of at least 1; got n {n}, d {d}, k {k}")
-    if projections not in ("none", "counted"):
-        raise ValueError(f"transformer.cost: projections is 'none' or 'counted'; got {projections!r}")
     attention = 2 * n * n * d + (4 * n * d * d if projections == "counted" else 0)
     recurrence, convolution = 2 * n * d * d, k * n * d * d
     layers = max(1, -(-(n - 1) // (k - 1))) if k > 1 else 0

@@ -90,7 +90,6 @@ def encoder_layer(
     ``norm="pre"`` normalises what each sublayer reads instead: x + sublayer(layer_norm(x)). Errors are those of the parts;
     ValueError for another norm. Source: Vaswani et al. 2017, section 3.1.
     """
-    _check_norm("transformer.encoder_layer", norm)
     W_q, W_k, W_v, W_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2 = weights
     if norm == "pre":
         u = layer_norm(x, gamma_1, beta_1, eps)
@@ -133,7 +132,6 @@ def decoder_layer(
     ``norm="pre"`` normalises what each sublayer reads instead (x as it is). The mask is that of the attention to x. Errors are
     those of the parts; ValueError for another norm. Source: Vaswani et al. 2017, section 3.1.
     """
-    _check_norm("transformer.decoder_layer", norm)
     W_q, W_k, W_v, W_o, gamma_1, beta_1, C_q, C_k, C_v, C_o, gamma_2, beta_2, *network, gamma_3, beta_3 = (
         weights
     )
@@ -198,8 +196,6 @@ def model(
     positions are ``sinusoidal``. The mask tells which tokens of the source are words. ``encoder`` and ``decoder`` normalise
     after each sum. Errors are those of the parts; ValueError for another scale. Source: Vaswani et al. 2017, figure 1.
     """
-    if embedding_scale not in ("sqrt_d", "one"):
-        raise ValueError(f"transformer.model: embedding_scale is 'sqrt_d' or 'one'; got {embedding_scale!r}")
     keys = None if mask is None else mask.unsqueeze(-2)
     scale = math.sqrt(E.shape[-1]) if embedding_scale == "sqrt_d" else 1.0
     x = encoder(_embedded(s, E, scale), in_encoder, eps, keys)
@@ -212,8 +208,3 @@ def _embedded(ids: Tensor, E: Tensor, scale: float) -> Tensor:
     dtype = torch.float32 if E.dtype.itemsize == 2 else E.dtype
     positions = sinusoidal(ids.shape[-1], E.shape[-1], dtype=dtype, device=E.device)
     return torch.add(positions, token(ids, E).to(dtype), alpha=scale).to(E.dtype)
-
-
-def _check_norm(formula: str, norm: str) -> None:
-    if norm not in ("post", "pre"):
-        raise ValueError(f"{formula}: norm is 'post' or 'pre'; got {norm!r}")
