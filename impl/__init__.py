@@ -21,7 +21,8 @@
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
 uses its letters. Everything here leans on torch and jaxtyping alone, but ``impl.bert``, which reads files with
 safetensors and tokenizers. A module is imported when it is first named, so ``import impl`` does not import torch. Annotations are
-enforced in the tests only; what a function refuses at run time is said in its docstring.
+enforced in the tests only. At run time each public function refuses, in one line, what is no tensor, no integer, no number and no
+option where it says so; what else it refuses is said in its docstring.
 """
 
 from importlib import import_module

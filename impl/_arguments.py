@@ -13,7 +13,7 @@ from types import FunctionType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, Unpack, get_args, get_origin, get_type_hints
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from impl import _refuse
 
@@ -104,8 +104,8 @@ def _kind(hint: Any) -> Kind | None:
     if len(wanted) != 1 or not isinstance(wanted[0], type) or getattr(wanted[0], "_is_protocol", False):
         return None
     (kind,) = wanted
-    if kind in (bool, str, inspect.Parameter.empty) or issubclass(kind, tuple):
-        return None
+    if kind in (bool, str, inspect.Parameter.empty) or issubclass(kind, (tuple, nn.Module)):
+        return None  # a module may be compiled, or wrapped by another
     known = {int: INTEGER, float: NUMBER, Tensor: Kind("a tensor", lambda value: isinstance(value, Tensor))}
     torchs = "torch." if kind.__module__.startswith("torch") else ""
     other = Kind(f"a {torchs}{kind.__name__}", lambda value: isinstance(value, kind))

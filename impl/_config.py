@@ -12,9 +12,7 @@ KINDS: dict[Any, tuple[str, tuple[type, ...]]] = {
 
 
 def check_fields(config: Any, *sizes: str) -> None:
-    """ValueError unless each field is a whole number, a number, a truth value or one of the choices, as it is declared, and those
-    of ``sizes`` at least 1, if there are any.
-    """
+    """ValueError unless each field is a number, a truth value or a choice as it is declared, and ``sizes`` are at least 1."""
     hints = get_type_hints(type(config))
     for name in (field.name for field in fields(config)):
         value, hint = getattr(config, name), hints[name]

@@ -22,7 +22,7 @@ def layer_norm(
     """y = γ ⊙ (x − μ) / √(σ² + ε) + β, with μ the mean and σ² the biased variance of x's last dimension.
     Statement: ``normalization.layer_norm``.
 
-    ValueError for shapes that do not fit and for ε that is not a number above 0, TypeError unless x, γ and β share one
+    ValueError for shapes that do not fit and for ε that is not above 0, TypeError unless ε is a number and x, γ and β share one
     floating dtype (γ and β may be float32 beside a 16-bit x, where torch's kernel takes that). The result has x's dtype.
     Source: Ba, Kiros & Hinton 2016, "Layer Normalization", equation 4.
     """
@@ -43,8 +43,8 @@ def rms_norm(x: Float[Tensor, "... d"], gamma: Float[Tensor, " d"], eps: float) 
     """y = γ ⊙ x / √(mean(x²) + ε), the mean over x's last dimension: layer normalisation without the mean and the bias.
     Statement: ``normalization.rms_norm``.
 
-    ValueError for shapes that do not fit and for ε that is not a number above 0, TypeError unless x and γ share one floating
-    dtype (γ may be float32 beside a 16-bit x). The result has x's dtype; in 16 bits it is computed in float32 and rounded
+    ValueError for shapes that do not fit and for ε that is not above 0, TypeError unless ε is a number and x and γ share one
+    floating dtype (γ may be float32 beside a 16-bit x). The result has x's dtype; in 16 bits it is computed in float32, rounded
     once. Source: Zhang & Sennrich 2019, "Root Mean Square Layer Normalization", equation 4.
     """
     shape = gamma.shape

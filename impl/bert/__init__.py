@@ -8,6 +8,7 @@ statement of its name; ``impl.bert.adapters`` gives them a module's weights.
 head on it. ``WordPiece`` makes ids of text; ``labels_of_pieces`` and ``values_of_words`` lead from words to pieces and back.
 
 Masks are boolean, **True for a real token**; modules never read padding, and take it out before the embeddings on the CPU.
+They take ``device`` and ``dtype`` by name; a head is put where its encoder is.
 """
 
 from impl._arguments import check_arguments

@@ -66,9 +66,9 @@ def distillation(
     ``objectives.distillation``.
 
     ``divergence="cross_entropy"`` leaves the teacher's entropy in. Gradients flow to both; ``u.detach()`` where the teacher is
-    not trained. Leading dimensions broadcast. ValueError for shapes that do not fit, for a temperature that is not a number
-    above 0 and for another divergence; TypeError unless both share one floating dtype, which is also the result's. Source:
-    Hinton et al. 2015, "Distilling the Knowledge in a Neural Network", section 2; Sanh et al. 2019, "DistilBERT".
+    not trained. Leading dimensions broadcast. ValueError for shapes that do not fit, for a temperature that is not above 0 and
+    for another divergence; TypeError unless it is a number and both share one floating dtype, which is also the result's.
+    Source: Hinton et al. 2015, "Distilling the Knowledge in a Neural Network", section 2; Sanh et al. 2019, "DistilBERT".
     """
     if min(z.ndim, u.ndim) < 2 or z.shape[-2:] != u.shape[-2:]:
         raise _refuse.shapes("objectives.distillation", "z (... T V), u (... T V)", z=z, u=u)

@@ -2,7 +2,7 @@
 
 Letters are the statements': a sequence of T elements of p entries, states h (and s, an LSTM's internal state) of d entries, r
 outputs, L layers above the first. Weights act from the left (W x). Leading dimensions of data are batches and broadcast;
-parameters have none.
+states and lengths have no more of them than the sequences, parameters none. Modules take ``device`` and ``dtype`` by name.
 
 Sequences run on torch's fused kernel, the one that ``nn.RNN``, ``nn.GRU`` and ``nn.LSTM`` call. Within ``torch.func`` it
 follows one ``grad``; whatever is beyond that (vmap, jvp, hessian, …) runs the cell step by step instead, by itself. For

@@ -11,7 +11,8 @@ target is written word by word, and ``Conditioned`` hands a model with its sourc
 ``impl.transformer.counts`` says how many there are, and its ``cost`` how many operations a layer takes.
 
 Masks are boolean. One over words (... n) is **True for a real token**; what stands where it is False reaches neither the logits
-nor a gradient. One over pairs (... n m), which layers take, is True where a token may attend.
+nor a gradient. One over pairs (... n m), which layers take, is True where a token may attend. Neither has more leading dimensions
+than the tokens. Modules take ``device`` and ``dtype`` by name.
 """
 
 from impl._arguments import check_arguments

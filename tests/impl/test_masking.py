@@ -191,7 +191,7 @@ def test_every_word_can_be_drawn():
             ValueError,
             "selection is 'bernoulli', 'exact_count' or 'count_of_all'; got",
         ),
-        ({"generator": None}, TypeError, "expected a torch.Generator; got None"),
+        ({"generator": None}, TypeError, "expected a torch.Generator as generator; got None"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(changes, error, line):

@@ -168,16 +168,14 @@ class TestLearned:
     @pytest.mark.parametrize(("wrong", "N"), [(11, 11), (-1, 11), (2**40, 11)])
     def test_a_position_out_of_range_is_an_error_with_its_value(self, wrong, N, normal):
         """A negative position does not count from the end."""
-        line = f"^positional.learned: expected positions in 0..{N - 1}; got pos {wrong}$"
+        line = f"^positional.learned: expected pos in 0..{N - 1}, below {N}; got pos.* = {wrong}$"
         with pytest.raises(IndexError, match=line):
             learned(torch.tensor([[0, wrong, 3]]), normal(N, 7))
 
     @pytest.mark.usefixtures("unchecked")
     def test_what_is_no_table_or_no_position_is_refused(self, normal):
         """One line names the formula and what was given."""
-        with pytest.raises(
-            TypeError, match=r"^positional.learned: expected integer positions; got pos float32$"
-        ):
+        with pytest.raises(TypeError, match=r"^positional.learned: expected integer pos; got pos float32$"):
             learned(torch.ones(3), normal(11, 7))
         with pytest.raises(TypeError, match=r"got pos bool$"):
             learned(torch.ones(3).bool(), normal(11, 7))

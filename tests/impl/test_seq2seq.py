@@ -211,10 +211,13 @@ class TestRefusals:
         ("changes", "line"),
         [
             ({"state": 5}, "an even state"),
-            ({"embedding": 0}, "sizes >= 1"),
-            ({"end": 5}, "begin and end in 0..4; got 3, 5"),
-            ({"begin": -1}, "begin and end in 0..4; got -1, 1"),
-            ({"attention": "dot"}, "attention is one of none, bahdanau, luong; got 'dot'"),
+            ({"embedding": 0}, "embedding >= 1"),
+            ({"end": 5}, "expected end in 0..4; got end 5"),
+            ({"begin": -1}, "expected begin in 0..4; got begin -1"),
+            (
+                {"attention": "dot"},
+                "expected attention to be one of none, bahdanau, luong; got attention 'dot'",
+            ),
         ],
     )
     def test_a_configuration_that_cannot_be(self, changes, line):

@@ -161,7 +161,7 @@ def test_rows_of_a_corpus_are_drawn_by_it():
             ValueError,
             "replacement is 'each_piece' or 'always_mask'; got 'each'",
         ),
-        ({"generator": None}, TypeError, "expected a torch.Generator; got None"),
+        ({"generator": None}, TypeError, "expected a torch.Generator as generator; got None"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(changes, error, line):

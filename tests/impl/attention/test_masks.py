@@ -41,6 +41,6 @@ def test_lengths_are_integers(dtype):
 def test_an_alignment_is_one_of_two():
     """Another word is no silent upper_left."""
     with pytest.raises(
-        ValueError, match=r"^attention.causal: alignment is 'lower_right' or 'upper_left'; got 'right'$"
+        ValueError, match=r"^attention.causal_mask: alignment is 'lower_right' or 'upper_left'; got 'right'$"
     ):
         causal_mask(3, 5, alignment="right")

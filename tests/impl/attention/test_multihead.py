@@ -190,16 +190,16 @@ def test_it_compiles_as_one_graph(made, normal):
 @pytest.mark.usefixtures("unchecked")
 def test_what_does_not_fit_is_refused_in_one_line(made, normal):
     """At construction and at call."""
-    with pytest.raises(ValueError, match=r"expected an h that divides d_model; got h 2, d_model 7$"):
+    with pytest.raises(ValueError, match=r"expected heads that divide d_model; got heads 2, d_model 7$"):
         MultiHeadAttention(d_model, h)
     for wrong, sizes in (((d_model, 0), {}), ((d_model, -7), {}), ((d_model, h), {"d_k": 0, "d_v": 3})):
         with pytest.raises(
-            ValueError, match=r"^attention.multi_head: expected sizes of at least 1; got d_model 7, h"
+            ValueError, match=r"^attention.multi_head: expected sizes of at least 1; got d_model 7, heads"
         ):
             MultiHeadAttention(*wrong, **sizes)
     for return_weights in (False, True):
         with pytest.raises(
-            ValueError, match=r"^attention.multi_head: backend is 'auto' or 'math'; got 'flash'$"
+            ValueError, match=r"^attention.MultiHeadAttention: backend is 'auto' or 'math'; got 'flash'$"
         ):
             made()(normal(n, d_model), return_weights=return_weights, backend="flash")
     with pytest.raises(

@@ -189,7 +189,9 @@ class TestRefusals:
     def test_generator_and_mask(self, qkv, mask):
         """A mask in the generator's place is named as what it is not."""
         q, k, v = qkv()
-        with pytest.raises(TypeError, match=r"^attention.hard: expected a torch.Generator; got Tensor$"):
+        with pytest.raises(
+            TypeError, match=r"^attention.hard: expected a torch.Generator as generator; got Tensor$"
+        ):
             hard(q, k, v, mask)
         with pytest.raises(TypeError, match=r"^attention.hard: expected a boolean mask, True = may attend"):
             hard(q, k, v, seeded(), mask.float())

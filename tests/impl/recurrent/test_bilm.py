@@ -112,7 +112,7 @@ def test_the_configuration_is_fixed_and_checked(model):
     """Sizes of at least 1."""
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.config.width = 7
-    with pytest.raises(ValueError, match=r"expected sizes of at least 1; got .*width=0"):
+    with pytest.raises(ValueError, match=r"^BiLMConfig: expected width >= 1; got width 0$"):
         BiLMConfig(V, width=0)
 
 

@@ -176,7 +176,11 @@ class TestBilmObjective:
             ((3, 0), ValueError, r"expected lengths in 1\.\.7, the number of elements; got 0$"),
             ((8, 3), ValueError, r"expected lengths in 1\.\.7, the number of elements; got 8$"),
             ((3.0, 4.0), TypeError, r"expected integer lengths; got lengths float32$"),
-            ((3, 4, 5), ValueError, r"expected lengths that broadcast to \(2,\); got lengths \(3,\)$"),
+            (
+                (3, 4, 5),
+                ValueError,
+                r"expected leading dimensions of lengths that broadcast to \(2,\), the data's; got lengths \(3,\)$",
+            ),
         ],
     )
     def test_lengths_that_cannot_be(self, lengths, error, line, normal):
