@@ -34,7 +34,8 @@ class Axes:
             if not _fits(given[name].shape, axes, sizes):
                 if len(declared) <= MANY:
                     raise _refuse.shapes(formula, self.text, **given)
-                known = ", ".join(f"{axis} = {size}" for axis, size in before.items())
+                own = re.findall(r"\w+", " ".join(axes))
+                known = ", ".join(f"{axis} = {size}" for axis, size in before.items() if axis in own)
                 source = ", ".join(other for other, _ in declared[:place])
                 expected = f"{name} ({' '.join(axes)})" + (f" with {known} from {source}" if known else "")
                 raise _refuse.shapes(formula, expected, **{name: given[name]})

@@ -24,7 +24,7 @@ _ONE = "W_q (d_model d_k), W_k (d_model d_k), W_v (d_model d_v)"
 _ALL = "W_q (h d_model d_k), W_k (h d_model d_k), W_v (h d_model d_v), W_o (h*d_v d_model)"
 _WITH_BIASES = f"{_ALL}, b_q (h d_k), b_k (h d_k), b_v (h d_v), b_o (d_model)"
 _SELF, _CROSS, _HEADS = Axes(f"{_X}, {_ONE}"), Axes(f"{_XY}, {_ONE}"), Axes(f"{_XY}, {_ALL}")
-_CAUSAL, _BIASED = Axes(f"{_X}, {_WITH_BIASES}"), Axes(f"{_XY}, {_WITH_BIASES}")
+_CAUSAL, _BIASED = Axes(f"{_WITH_BIASES}, {_X}"), Axes(f"{_WITH_BIASES}, {_XY}")
 
 
 def self_(

@@ -8,9 +8,7 @@ from impl._transforms import mapped
 
 
 def lead_with_lengths(formula: str, lead: torch.Size, lengths: Tensor) -> torch.Size:
-    """The batch axes that those of the data and the lengths broadcast to; TypeError unless lengths are integers, ValueError for
-    lengths with more axes.
-    """
+    """The batch axes of the data and of the lengths; refuse lengths that are no integers, and those with more axes."""
     _refuse.check_integers(formula, "integer lengths", lengths=lengths)
     return _refuse.check_belonging(formula, lead, 0, lengths=lengths)
 

@@ -105,13 +105,3 @@ def test_a_function_stays_what_it_is():
     assert list(inspect.signature(similarity.dot).parameters) == ["x", "y"]
     assert "Σ_c x[c] y[c]" in inspect.getsource(similarity.dot)
     assert similarity.dot.__code__ is not similarity.cosine.__code__
-
-
-def test_vmap_over_what_looks_at_values_is_refused_in_one_line():
-    """torch's own error tells of a function that nobody called."""
-    ids = torch.tensor([[1, 2, 3], [2, 3, 4]])
-    with pytest.raises(RuntimeError, match=r"^masking.mlm: vmap cannot follow it: it looks at values$"):
-        torch.vmap(
-            lambda ids: impl.masking.mlm(ids, ids == 1, 0, 7, torch.Generator(), selection="exact_count"),
-            randomness="different",
-        )(ids)

@@ -85,7 +85,7 @@ class TestRefusals:
         with torch.autograd.forward_ad.dual_level():
             dual = torch.autograd.forward_ad.make_dual(q, q)
             with pytest.raises(
-                NotImplementedError, match=r"no forward-mode derivative; pass backend='math'$"
+                NotImplementedError, match=r"no forward-mode derivative; use backend='math' or "
             ):
                 scaled_dot_product(dual, k, v)
             z = scaled_dot_product(dual, k, v, backend="math")

@@ -63,7 +63,7 @@ class TestHard:
         assert torch.equal(before, torch.get_rng_state())
 
     def test_members_of_a_broadcast_batch_draw_by_themselves(self, qkv):
-        """The same query against the same keys, 13 times, whether q, k, v or the mask brings the batch."""
+        """The same query against the same keys, 13 times, whether q, k or v brings the batch."""
         q, k, v = qkv()
         for at in range(3):
             given = [q, k, v]
@@ -71,8 +71,6 @@ class TestHard:
             _, index = hard(*given, seeded())
             assert index.shape == (13, n)
             assert len(index.unique(dim=0)) > 1
-        _, index = hard(q, k, v, seeded(), torch.ones(13, 1, m, dtype=torch.bool))
-        assert len(index.unique(dim=0)) > 1
 
     @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
     def test_what_stands_in_a_hidden_slot_reaches_nothing(self, bad, qkv, mask):

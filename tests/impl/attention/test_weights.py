@@ -87,11 +87,11 @@ class TestScaledDotProduct:
 
     @BACKENDS
     def test_leading_dimensions_broadcast(self, backend, normal):
-        """One set of keys and values serves all heads, and a mask may bring a batch of its own."""
+        """One set of keys and values serves all heads, and a mask all of a batch."""
         attend = partial(scaled_dot_product, backend=backend)
         q, k, v = normal(2, 3, 5, 7), normal(11, 7), normal(2, 1, 11, 7)
         assert attend(q, k, v).shape == (2, 3, 5, 7)
-        assert attend(normal(5, 7), k, k, torch.ones(2, 3, 1, 11).bool()).shape == (2, 3, 5, 7)
+        assert attend(normal(1, 1, 5, 7), k, k, torch.ones(2, 3, 1, 11).bool()).shape == (2, 3, 5, 7)
         assert attend(normal(1, 1, 5, 7), k, k, torch.ones(3, 5, 11).bool()).shape == (1, 3, 5, 7)
 
     @BACKENDS

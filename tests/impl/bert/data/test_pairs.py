@@ -149,7 +149,7 @@ def test_the_longer_loses_its_last_id_until_both_fit(n_a: int, n_b: int, length:
     [
         ({"max_length": 4}, "max_length >= 5"),
         ({"short": 1.5}, "0 <= short <= 1"),
-        ({"task": "previous"}, "task to be one of next, order, none; got 'previous'"),
+        ({"task": "previous"}, "task to be one of next, order, none; got task 'previous'"),
         ({"negatives": "none"}, "negatives to be one of"),
     ],
 )
