@@ -231,6 +231,6 @@ def test_rows_that_are_not_those_of_the_cache_are_refused(case):
     for ids in (target[:1, 2], target[:, 2:3], torch.cat((target, target))[:, 2]):
         with pytest.raises(ValueError, match="of the cache's r = 3 rows"):
             it.decode_word(ids, cache)
-    with pytest.raises(ValueError, match=r"capacity; got 5\.0"):
+    with pytest.raises(TypeError, match=r"capacity; got 5\.0"):
         started(it, source, capacity=5.0)
     assert cache.lengths.tolist() == [2, 2, 2]
