@@ -7,7 +7,7 @@ after it; ε; the mask.
 from spec.attention.biased_multi_head import biased_multi_head
 from spec.attention.masks import FULLY_MASKED
 from spec.bert.weights import ZERO, weights
-from spec.feedforward.gelu import APPROXIMATION, gelu
+from spec.feedforward.gelu import gelu
 from spec.normalization.add_norm import add_norm
 from spec.transformer.parts import WIDTHS, d_ff, d_k, d_model, d_v, epsilon, h, n
 from spec.vocabulary import *
@@ -62,7 +62,7 @@ layer = Formula(
         define(y[i], add_norm(s[i], f[i], *SECOND, eps)),
     ),
     outputs=(y,),
-    conventions=(APPROXIMATION, FULLY_MASKED),
+    conventions=(*gelu.conventions, FULLY_MASKED, *add_norm.conventions),
     stored=("z", "s", "f"),
     pitfalls=(
         pitfall(

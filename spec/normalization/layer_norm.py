@@ -89,6 +89,7 @@ layer_norm = Formula(
 
 OURS = {"eps": "inside", "divisor": "biased"}
 BIASED = {"divisor": "biased"}
+"""The convention under which theorems speak of any row: by d − 1 a row of one entry has no variance."""
 a, c, g = given("a"), given("c", domain="positive"), given("g", d)
 ONE = by_convention("gain", gamma=1, one_plus=0)
 plain = layer_norm(x, each(ONE, i), each(0, i), eps)

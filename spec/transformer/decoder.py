@@ -3,10 +3,8 @@
 Inputs: those of a decoder layer, each parameter with one axis more in front, its layer.
 """
 
-from spec.attention.masks import FULLY_MASKED
 from spec.transformer.decoder_layer import ONE_TOKEN, decoder_layer
 from spec.transformer.parts import (
-    NORM,
     WIDTHS,
     ZERO,
     L,
@@ -65,7 +63,7 @@ decoder = Formula(
         define(z, G[L]),
     ),
     outputs=(z,),
-    conventions=(NORM, FULLY_MASKED),
+    conventions=decoder_layer.conventions,
     stored=("G",),
     pitfalls=(
         pitfall("later words seen in one layer: enough for the loss to fall to nothing", theorem="prefix"),

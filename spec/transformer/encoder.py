@@ -3,10 +3,8 @@
 Inputs: those of a layer, each parameter with one axis more in front, its layer.
 """
 
-from spec.attention.masks import FULLY_MASKED
 from spec.transformer.encoder_layer import ONE_HEAD, encoder_layer
 from spec.transformer.parts import (
-    NORM,
     WIDTHS,
     ZERO,
     L,
@@ -59,7 +57,7 @@ encoder = Formula(
         define(y, H[L]),
     ),
     outputs=(y,),
-    conventions=(NORM, FULLY_MASKED),
+    conventions=encoder_layer.conventions,
     stored=("H",),
     pitfalls=(
         pitfall("one layer's weights used in every layer", mutant="shared_layers"),

@@ -90,7 +90,7 @@ encoder_layer = Formula(
         ),
     ),
     outputs=(y,),
-    conventions=(NORM, FULLY_MASKED),
+    conventions=(NORM, FULLY_MASKED, *layer_norm.conventions),
     stored=("u", "z", "s", "w", "f"),
     pitfalls=(
         pitfall("normalised before each sublayer, as most later models are", convention="norm"),

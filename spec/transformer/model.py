@@ -7,6 +7,7 @@ cross-attention C, its normalizations, network and biases go on counting; ε; wh
 
 from spec.attention.masks import FULLY_MASKED
 from spec.embedding.token import token
+from spec.normalization.layer_norm import layer_norm
 from spec.positional.sinusoidal import sinusoidal
 from spec.transformer.decoder import decoder
 from spec.transformer.encoder import encoder
@@ -126,7 +127,7 @@ model = Formula(
         define(p, output(y, each(E[v, c], c, v))),
     ),
     outputs=(p,),
-    conventions=(EMBEDDING_SCALE, FULLY_MASKED),
+    conventions=(EMBEDDING_SCALE, FULLY_MASKED, *layer_norm.conventions),
     stored=("X", "x", "Y", "y"),
     pitfalls=(
         pitfall(
