@@ -36,7 +36,6 @@ def gain(gamma: Tensor, at: Index) -> Node:
     return by_convention("gain", gamma=gamma[at], one_plus=1 + gamma[at])
 
 
-
 layer_norm = Formula(
     "normalization.layer_norm",
     "Layer normalization",
@@ -65,7 +64,9 @@ layer_norm = Formula(
             "the variance as mean of squares minus square of the mean: it cancels where the mean is large",
             theorem="shift_invariant",
         ),
-        pitfall("weights trained with a gain of 1 + γ, read by a layer that multiplies by γ", convention="gain"),
+        pitfall(
+            "weights trained with a gain of 1 + γ, read by a layer that multiplies by γ", convention="gain"
+        ),
     ),
     sources=(deck(2, "residuals and layer norm"), deck(4, "layer normalization"), paper("ba2016", "eq. 4")),
     worked=(
@@ -196,7 +197,11 @@ layer_norm.theorem(
     claim(
         whole.pullback(g, x)[i],
         "=",
-        (gain(gamma, i) * g[i] - Sum(gain(gamma, j) * g[j], j) / d - xhat[i] * (Sum(gain(gamma, j) * g[j] * xhat[j], j) / d))
+        (
+            gain(gamma, i) * g[i]
+            - Sum(gain(gamma, j) * g[j], j) / d
+            - xhat[i] * (Sum(gain(gamma, j) * g[j] * xhat[j], j) / d)
+        )
         / sqrt(var + eps),
     )
     .step(

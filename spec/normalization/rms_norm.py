@@ -28,13 +28,18 @@ rms_norm = Formula(
     conventions=(EPS, GAIN),
     pitfalls=(
         pitfall("ε outside the root: invisible on ordinary rows, plain at small ones", convention="eps"),
-        pitfall("weights trained with a gain of 1 + γ, read by a layer that multiplies by γ", convention="gain"),
+        pitfall(
+            "weights trained with a gain of 1 + γ, read by a layer that multiplies by γ", convention="gain"
+        ),
         pitfall(
             "the mean is subtracted first, out of habit: that is layer normalization",
             theorem="no_shift_invariance",
         ),
     ),
-    sources=(paper("zhang2019", "eq. 4"),),
+    sources=(
+        paper("zhang2019", "eq. 4"),
+        paper("gemma2024", "section 2, and the code published with it: the gain is 1 + γ"),
+    ),
     worked=(
         Worked(
             "A row of mean square 5 at ε = 4: the divisor is 3",
@@ -109,7 +114,10 @@ rms_norm.theorem(
         (gain(gamma, i) * g[i] - xhat[i] * (Sum(gain(gamma, j) * g[j] * xhat[j], j) / d)) / sqrt(ms + eps),
     )
     .step(
-        Sum(g[j] * gain(gamma, j) * (delta(i, j) / sqrt(ms + eps) - x[j] * x[i] / (d * sqrt(ms + eps) ** 3)), j),
+        Sum(
+            g[j] * gain(gamma, j) * (delta(i, j) / sqrt(ms + eps) - x[j] * x[i] / (d * sqrt(ms + eps) ** 3)),
+            j,
+        ),
         "∂ms/∂xᵢ = 2xᵢ/d",
     )
     .because("the sum split; the delta picks j = i"),

@@ -5,8 +5,8 @@ Inputs: those of a decoder layer, each parameter with one axis more in front, it
 
 from spec.transformer.decoder_layer import ONE_TOKEN, decoder_layer
 from spec.transformer.parts import (
+    STACKED,
     WIDTHS,
-    ZERO,
     L,
     attention,
     d_ff,
@@ -113,7 +113,7 @@ decoder.theorem(
     )
     .because("the top layer is one of the layers"),
     sizes={m: rows + extra},
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 seeing_all = decoder(y, x, *WEIGHTS, eps)
@@ -140,7 +140,7 @@ decoder.theorem(
     ),
     exists=True,
     runs=False,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 decoder.theorem(
@@ -157,7 +157,7 @@ decoder.theorem(
     )
     .because("the top layer is one of the layers"),
     given=real,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 decoder.theorem(
@@ -168,7 +168,7 @@ decoder.theorem(
     .keeping(decoder_layer)
     .because("the lower layers do not know of the top one"),
     sizes={L: fewer + 1},
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 decoder.theorem(

@@ -5,8 +5,8 @@ Inputs: those of a layer, each parameter with one axis more in front, its layer.
 
 from spec.transformer.encoder_layer import ONE_HEAD, encoder_layer
 from spec.transformer.parts import (
+    STACKED,
     WIDTHS,
-    ZERO,
     L,
     attention,
     d_ff,
@@ -111,7 +111,7 @@ encoder.theorem(
     )
     .because("the top layer is one of the layers"),
     given=pi,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 encoder.theorem(
@@ -129,7 +129,7 @@ encoder.theorem(
     )
     .because("the top layer is one of the layers"),
     given=real,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 seen = le(j, i)
@@ -159,7 +159,7 @@ encoder.theorem(
     ),
     exists=True,
     runs=False,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 encoder.theorem(
@@ -170,7 +170,7 @@ encoder.theorem(
     .keeping(encoder_layer)
     .because("the lower layers do not know of the top one"),
     sizes={L: fewer + 1},
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 encoder.theorem(

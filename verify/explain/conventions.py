@@ -109,9 +109,7 @@ def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
     return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, witnesses, failing)
 
 
-def _candidates(
-    evidence: Evidence, named: Collection[str], failing: list[Witness]
-) -> list[dict[str, str]]:
+def _candidates(evidence: Evidence, named: Collection[str], failing: list[Witness]) -> list[dict[str, str]]:
     """The combinations that a few of the failing examples leave, fewest changes first.
 
     Where some fail without a mask these are taken. Conventions that change nothing there are not multiplied with the others:
