@@ -188,6 +188,24 @@ TORCH = (
             ("nn.TransformerDecoder", "decoder", "", {"training": True}),
         )
     ),
+    *(
+        torch(
+            f"nn.TransformerEncoderLayer({shown})",
+            "bert.layer",
+            "layers:encoder",
+            conventions,
+            f"{POLARITY}; a fully masked row is 0",
+            ONE_WIDTH,
+            stacked=False,
+            training=True,
+            biased=True,
+            **options,
+        )
+        for shown, conventions, options in (
+            ("gelu", {}, {"activation": "gelu"}),
+            ("norm_first", {"norm": "pre", "activation": "relu"}, {"norm_first": True}),
+        )
+    ),
     torch(
         "nn.TransformerEncoderLayer(fast path)",
         "transformer.encoder_layer",
