@@ -73,6 +73,32 @@ rope = Formula(
     ),
 )
 
+(N,) = sizes("N")
+at = data("at", n, domain="integer", below=N, meaning="the position of each row: 0, 1, 2, …")
+
+rope_at = Formula(
+    "rotary.rope_at",
+    "Rotary position embedding at whole positions",
+    why="What do models hand to their rotary embedding? Not any numbers, but the places where tokens stand, which look up rows "
+    "of cosines and sines that were computed once. It is the same formula at whole positions: what takes no others is held to "
+    "this.",
+    sizes={n: "rows", h: "pairs: half the width of a row", N: "positions there are"},
+    inputs=(x, at),
+    lines=(define(y[t], rope(x, each(at[t], t))[t]),),
+    outputs=(y,),
+    conventions=rope.conventions,
+    pitfalls=(pitfall("positions counted from 1: what stands first is turned, too", theorem="first"),),
+    sources=rope.sources,
+    worked=(
+        Worked(
+            "Position 0 turns nothing, position 1 the only pair by 1",
+            {"x": [[1, 0], [1, 0]], "at": [0, 1]},
+            [["1.0000", "0.0000"], ["0.5403", "0.8415"]],
+            4,
+        ),
+    ),
+)
+
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
 k, a, r = given("k", n, 2 * h), given("a"), given("r", n)
@@ -127,4 +153,10 @@ rope.theorem(
         "the sine and the cosine of a sum"
     ),
     given=r,
+)
+
+rope_at.theorem(
+    "first",
+    "At position 0 nothing is turned",
+    claim(rope_at(x, each(0, t))[t, c], "=", x[t, c]).by_definition("cos 0 = 1 and sin 0 = 0"),
 )

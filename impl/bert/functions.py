@@ -55,9 +55,9 @@ def layer(
 ) -> Float[Tensor, "... n d_model"]:
     """Self-attention with biases, then ``feedforward.gelu``, each within ``add_norm``. Statement: ``bert.layer``.
 
-    ``norm="pre"`` normalises what each sublayer reads instead, as GPT-2 and ViT do; ``activation="relu"`` has ``feedforward.relu``
-    for the network; ``approximation`` is that of GELU. BERT's ε is 1e-12. Errors are those of the parts; ValueError for another
-    norm or activation. Source: Devlin et al. 2019, section 3; Xiong et al. 2020, figure 1.
+    ``norm="pre"`` normalises what each sublayer reads instead, as GPT-2 and ViT do; with ``activation="relu"`` the network is
+    ``feedforward.relu``; ``approximation`` is that of GELU. BERT's ε is 1e-12. Errors are those of the parts;
+    ValueError for another norm or activation. Source: Devlin et al. 2019, section 3; Xiong et al. 2020, figure 1.
     """
     for name, given, options in (
         ("norm", norm, ("post", "pre")),

@@ -113,11 +113,11 @@ def _candidates(evidence: Evidence, named: Collection[str], failing: list[Witnes
     """The combinations that a few of the failing examples leave, fewest changes first.
 
     Where some fail without a mask these are taken. Conventions that change nothing there are not multiplied with the others:
-    what these leave is refused or kept whatever they say.
+    what these leave is refused or kept whatever they say. With masks all are multiplied: one says what another makes of them.
     """
     judge = evidence.judge
-    plain = [w for w in failing if evidence.unmasked(w)] or failing
-    first = plain[:: max(1, len(plain) // ENOUGH)]
+    plain = [w for w in failing if evidence.unmasked(w)]
+    first = (plain or failing)[:: max(1, len(plain or failing) // ENOUGH)]
     judges: dict[frozenset[tuple[str, str]], Judge] = {}
 
     def under(changes: Mapping[str, str]) -> Judge:
@@ -139,7 +139,7 @@ def _candidates(evidence: Evidence, named: Collection[str], failing: list[Witnes
 
     every = combinations(judge.formula, judge.conventions, named)
     single = [next(iter(changes.items())) for changes in every if len(changes) == 1]
-    moving = {name for name, option in single if moves(name, option)}
+    moving = {name for name, option in single if not plain or moves(name, option)}
     parts = {frozenset((n, o) for n, o in changes.items() if n in moving) for changes in every}
     left = {part for part in parts if is_left(part)}
     return [c for c in every if frozenset((n, o) for n, o in c.items() if n in moving) in left]
