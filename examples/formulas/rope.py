@@ -87,7 +87,7 @@ rope_at = Formula(
     lines=(define(y[t], rope(x, each(at[t], t))[t]),),
     outputs=(y,),
     conventions=rope.conventions,
-    pitfalls=(pitfall("positions counted from 1: what stands first is turned, too", theorem="first"),),
+    pitfalls=(pitfall("positions of keys counted from another place than those of queries", theorem="level"),),
     sources=rope.sources,
     worked=(
         Worked(
@@ -156,7 +156,14 @@ rope.theorem(
 )
 
 rope_at.theorem(
-    "first",
-    "At position 0 nothing is turned",
-    claim(rope_at(x, each(0, t))[t, c], "=", x[t, c]).by_definition("cos 0 = 1 and sin 0 = 0"),
+    "level",
+    "Whole positions are numbers: what holds of rope holds here, so that a score depends on distances only",
+    claim(
+        Sum(rope_at(x, at)[t, c] * rope_at(k, at)[s, c], c),
+        "=",
+        Sum(rope(x, each(at[t], t))[t, c] * rope(k, each(at[t], t))[s, c], c),
+    )
+    .keeping(rope)
+    .by_definition("each is rope at these positions"),
+    given=k,
 )
