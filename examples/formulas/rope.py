@@ -87,7 +87,9 @@ rope_at = Formula(
     lines=(define(y[t], rope(x, each(at[t], t))[t]),),
     outputs=(y,),
     conventions=rope.conventions,
-    pitfalls=(pitfall("positions of keys counted from another place than those of queries", theorem="level"),),
+    pitfalls=(
+        pitfall("positions of keys counted from another place than those of queries", theorem="level"),
+    ),
     sources=rope.sources,
     worked=(
         Worked(

@@ -126,6 +126,8 @@ encoder_layer = Formula(
             4,
         ),
     ),
+    notes="Its attention has no biases, as in the paper. The layer with biases is bert.layer: under activation=relu with this "
+    "network, under norm=pre with this order.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

@@ -121,8 +121,8 @@ right(COSINE, "normalised_first", "Both vectors normalised by torch first.", eps
     lambda x, y: dot(F.normalize(x, dim=-1), F.normalize(y, dim=-1))
 )
 wrong(
-    COSINE, "one_at_least", "Only the first length has a floor: 0/0 at a second vector of 0.", eps="max_1e12"
-)(lambda x, y: dot(F.normalize(x, dim=-1), y) / y.norm(dim=-1))
+    COSINE, "product_hardly_zero", "The product at least 10⁻¹², where each length was to be.", eps="max_1e12"
+)(lambda x, y: dot(x, y) / (x.norm(dim=-1) * y.norm(dim=-1)).clamp_min(1e-12))
 wrong(COSINE, "product_at_least", "The product at least 10⁻⁸, where each length was to be.", eps="max_1e8")(
     lambda x, y: dot(x, y) / (x.norm(dim=-1) * y.norm(dim=-1)).clamp_min(1e-8)
 )

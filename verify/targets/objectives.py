@@ -46,7 +46,7 @@ def kl_div_of_words() -> Adapted:
     """``F.kl_div`` from smoothed targets of each member, summed, over the number of targets; 0 without one."""
 
     def one(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
-        q = smoothed_targets(y, s.shape[-1], epsilon, s)
+        q = smoothed_targets(y, s.shape[-1], epsilon, s).view_as(s)
         return F.kl_div(s.log_softmax(-1), q, reduction="sum") / (y > 0).sum().clamp(min=1)
 
     return lambda s, y, epsilon: by_member(lambda a, b: one(a, b, epsilon), s, y)
