@@ -1,5 +1,7 @@
 """Cross entropy: how badly a model's distributions fit the words that stood there."""
 
+from typing import Any
+
 from spec.attention.softmax import softmax
 from spec.vocabulary import *
 
@@ -53,7 +55,7 @@ def asked(place: Index) -> Node:
     return by_convention("smoothing", all=word, others=word, but_padding=lt(0, y[place]))
 
 
-def surprise(share: Node) -> Node:
+def surprise(share: Any) -> Node:
     """A probability times its logarithm, 0 for none."""
     return case(lt(0, share), share * log(share))
 
