@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from verify.adapt import Adapter, State, entries, module, rows
 from verify.targets.bert import encoder_layer
 from verify.targets.multihead import MASKS
 
-NAMES = {
+NAMES: dict[str, tuple[str, str, tuple[str, str], tuple[str, str]]] = {
     "vit": (
         "attention.{}_proj",
         "attention.o_proj",
@@ -34,8 +35,9 @@ def _config(made: Any, backend: str, **sizes: Any) -> Any:
     return config
 
 
-def _joined(heads: str, output: str, network: tuple[str, str], norms: tuple[str, str], **w: Tensor) -> State:
-    """The weights of a layer under these names, for each letter of an attention that has both weight and bias."""
+def _joined(kind: str, w: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of a layer of a kind, whose attention has both weights and biases."""
+    heads, output, network, norms = NAMES[kind]
     made: dict[str, Tensor] = {}
     for letter in "qkv":
         name = heads.format(letter)
@@ -58,7 +60,7 @@ def vit(backend: str) -> Adapter:
 
     return module(
         build,
-        lambda **w: _joined(*NAMES["vit"], **w),
+        lambda **w: _joined("vit", w),
         lambda layer, x, mask: layer(x, mask),
         mask=MASKS[backend],
     )
@@ -76,7 +78,7 @@ def whisper(backend: str) -> Adapter:
         return layer
 
     def weights(**w: Tensor) -> State:
-        made = _joined(*NAMES["whisper"], **w)
+        made = _joined("whisper", w)
         return {name: value for name, value in made.items() if name != "self_attn.k_proj.bias"}
 
     return module(build, weights, lambda layer, x, mask: layer(x, mask), mask=MASKS[backend])
