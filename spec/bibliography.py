@@ -229,6 +229,20 @@ PAPERS = (
         "arXiv:1904.09751",
     ),
     Reference(
+        "gemma2024",
+        "Gemma Team",
+        "Gemma: Open Models Based on Gemini Research and Technology",
+        2024,
+        "arXiv:2403.08295",
+    ),
+    Reference(
+        "xiong2020",
+        "Xiong et al.",
+        "On Layer Normalization in the Transformer Architecture",
+        2020,
+        "arXiv:2002.04745",
+    ),
+    Reference(
         "zhang2019", "Zhang & Sennrich", "Root Mean Square Layer Normalization", 2019, "arXiv:1910.07467"
     ),
 )

@@ -35,6 +35,10 @@ COMMANDS = {
     "numpy": ("check", "my_arrays.py:norm", "--formula", FORMULA),
     "show_rope": ("show", f"{_OWN}/rope.py:rope"),
     "check_rope": ("check", f"{_OWN}/rotary.py:turned", "--formula", f"{_OWN}/rope.py:rope"),
+    "check_rope_at": (
+        *("check", f"{_OWN}/rotary.py:looked_up", "--formula", f"{_OWN}/rope.py:rope_at"),
+        *("--convention", "layout=halves"),
+    ),
     "show_alibi": ("show", f"{_OWN}/alibi.py:alibi"),
     "check_alibi": ("check", f"{_OWN}/biased.py:weights", "--formula", f"{_OWN}/alibi.py:alibi"),
     "targets": ("verify", "--jobs", "1"),

@@ -73,6 +73,34 @@ rope = Formula(
     ),
 )
 
+(N,) = sizes("N")
+at = data("at", n, domain="integer", below=N, meaning="the position of each row: 0, 1, 2, …")
+
+rope_at = Formula(
+    "rotary.rope_at",
+    "Rotary position embedding at whole positions",
+    why="What do models hand to their rotary embedding? Not any numbers, but the places where tokens stand, which look up rows "
+    "of cosines and sines that were computed once. It is the same formula at whole positions: what takes no others is held to "
+    "this.",
+    sizes={n: "rows", h: "pairs: half the width of a row", N: "positions there are"},
+    inputs=(x, at),
+    lines=(define(y[t], rope(x, each(at[t], t))[t]),),
+    outputs=(y,),
+    conventions=rope.conventions,
+    pitfalls=(
+        pitfall("positions of keys counted from another place than those of queries", theorem="level"),
+    ),
+    sources=rope.sources,
+    worked=(
+        Worked(
+            "Position 0 turns nothing, position 1 the only pair by 1",
+            {"x": [[1, 0], [1, 0]], "at": [0, 1]},
+            [["1.0000", "0.0000"], ["0.5403", "0.8415"]],
+            4,
+        ),
+    ),
+)
+
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
 k, a, r = given("k", n, 2 * h), given("a"), given("r", n)
@@ -127,4 +155,17 @@ rope.theorem(
         "the sine and the cosine of a sum"
     ),
     given=r,
+)
+
+rope_at.theorem(
+    "level",
+    "Whole positions are numbers: what holds of rope holds here, so that a score depends on distances only",
+    claim(
+        Sum(rope_at(x, at)[t, c] * rope_at(k, at)[s, c], c),
+        "=",
+        Sum(rope(x, each(at[t], t))[t, c] * rope(k, each(at[t], t))[s, c], c),
+    )
+    .keeping(rope)
+    .by_definition("each is rope at these positions"),
+    given=k,
 )

@@ -15,9 +15,7 @@ def turned(x: Tensor, p: Tensor) -> Tensor:
 
 def halves(x: Tensor, p: Tensor) -> Tensor:
     """Entries of the two halves are a pair (layout=halves)."""
-    cos, sin = _cos_sin(x, p)
-    front, back = x.chunk(2, -1)
-    return torch.cat((front * cos - back * sin, front * sin + back * cos), -1)
+    return by_tables(x, *_cos_sin(x, p))
 
 
 def llama(x: Tensor, p: Tensor) -> Tensor:
@@ -26,6 +24,18 @@ def llama(x: Tensor, p: Tensor) -> Tensor:
 
     cos, sin = (torch.cat((part, part), -1) for part in _cos_sin(x, p))
     return apply_rotary_pos_emb(x, x, cos, sin, unsqueeze_dim=0)[0].reshape(x.shape)
+
+
+def looked_up(x: Tensor, at: Tensor) -> Tensor:
+    """Whole positions look up tables of cosines and sines, made once for all (layout=halves): held to ``rope.py:rope_at``."""
+    every = torch.arange(int(at.max()) + 1, dtype=x.dtype, device=x.device)
+    return by_tables(x, *(table[at] for table in _cos_sin(x, every)))
+
+
+def by_tables(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Entries of the two halves are a pair, turned by cosines and sines that are handed in, as many libraries do."""
+    front, back = x.chunk(2, -1)
+    return torch.cat((front * cos - back * sin, front * sin + back * cos), -1)
 
 
 def wrong_way(x: Tensor, p: Tensor) -> Tensor:

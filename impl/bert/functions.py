@@ -15,8 +15,8 @@ from impl import _refuse
 from impl._axes import Axes
 from impl.attention import biased_multi_head
 from impl.embedding import bert
-from impl.feedforward import gelu
-from impl.normalization import add_norm
+from impl.feedforward import gelu, relu
+from impl.normalization import add_norm, layer_norm
 
 __all__ = ["LayerWeights", "layer", "pooler", "encoder"]
 
@@ -52,17 +52,36 @@ def layer(
     eps: float,
     mask: Bool[Tensor, "... #n #n"] | None = None,
     *,
+    norm: Literal["post", "pre"] = "post",
+    activation: Literal["gelu", "relu"] = "gelu",
     approximation: Approximation = "none",
 ) -> Float[Tensor, "... n d_model"]:
     """Self-attention with biases, then ``feedforward.gelu``, each within ``add_norm``. Statement: ``bert.layer``.
 
-    ``approximation`` is that of GELU. BERT's ε is 1e-12. Errors are those of the parts. Source: Devlin et al. 2019, section 3.
+    ``norm="pre"`` normalises what each sublayer reads instead, as GPT-2 and ViT do; with ``activation="relu"`` the network is
+    ``feedforward.relu``; ``approximation`` is that of GELU. BERT's ε is 1e-12. Errors are those of the parts;
+    ValueError for another norm or activation. Source: Devlin et al. 2019, section 3; Xiong et al. 2020, figure 1.
     """
+    for name, given, options in (
+        ("norm", norm, ("post", "pre")),
+        ("activation", activation, ("gelu", "relu")),
+    ):
+        if given not in options:
+            raise ValueError(f"bert.layer: {name} is {options[0]!r} or {options[1]!r}; got {given!r}")
     W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2 = weights
+
+    def network(x: Tensor) -> Tensor:
+        if activation == "relu":
+            return relu(x, W_1, b_1, W_2, b_2)
+        return gelu(x, W_1, b_1, W_2, b_2, approximation=approximation)
+
+    if norm == "pre":
+        u = layer_norm(x, gamma_1, beta_1, eps)
+        s = x + biased_multi_head(u, u, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, mask)
+        return s + network(layer_norm(s, gamma_2, beta_2, eps))
     z = biased_multi_head(x, x, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, mask)
     s = add_norm(x, z, gamma_1, beta_1, eps)
-    f = gelu(s, W_1, b_1, W_2, b_2, approximation=approximation)
-    return add_norm(s, f, gamma_2, beta_2, eps)
+    return add_norm(s, network(s), gamma_2, beta_2, eps)
 
 
 def pooler(

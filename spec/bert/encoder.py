@@ -4,12 +4,10 @@ Inputs: tokens, segments and positions; their tables; gain and bias of the embed
 axis more in front, its layer; ε; which tokens are words.
 """
 
-from spec.attention.masks import FULLY_MASKED
 from spec.bert.layer import ONE_HEAD, layer
 from spec.bert.weights import ZERO, weights
 from spec.embedding.bert import bert
-from spec.feedforward.gelu import APPROXIMATION
-from spec.transformer.parts import WIDTHS, L, V, d_ff, d_k, d_model, d_v, epsilon, h, n, normalization
+from spec.transformer.parts import NORM, WIDTHS, L, V, d_ff, d_k, d_model, d_v, epsilon, h, n, normalization
 from spec.vocabulary import *
 
 K, N = sizes("K N")
@@ -75,7 +73,7 @@ encoder = Formula(
         define(y, H[L]),
     ),
     outputs=(y,),
-    conventions=(APPROXIMATION, FULLY_MASKED),
+    conventions=tuple(c for c in layer.conventions if c is not NORM),
     stored=("H",),
     pitfalls=(
         pitfall("padding not hidden: a sentence's vectors depend on its batch", mutant="padding_seen"),

@@ -1,7 +1,7 @@
 """The head of masked language modelling: from a row to a logit for each word, through the table of the embeddings."""
 
 from spec.feedforward.gelu import APPROXIMATION, unit_at
-from spec.normalization.layer_norm import layer_norm
+from spec.normalization.layer_norm import BIASED, layer_norm
 from spec.vocabulary import *
 
 n, d, V = sizes("n d V")
@@ -36,7 +36,7 @@ head_mlm = Formula(
         define(logits[i, v], Sum(r[i, c] * E[v, c], c) + b_V[v]),
     ),
     outputs=(logits,),
-    conventions=(APPROXIMATION,),
+    conventions=(APPROXIMATION, *layer_norm.conventions),
     stored=("a", "h", "r"),
     pitfalls=(
         pitfall("GELU by tanh, as in other models", convention="approximation"),
@@ -91,6 +91,7 @@ head_mlm.theorem(
     .keeping(layer_norm)
     .by_definition("no other row is read"),
     given=y,
+    conventions=BIASED,
 )
 
 head_mlm.theorem(
@@ -100,6 +101,7 @@ head_mlm.theorem(
     .keeping(layer_norm)
     .by_definition("row i is now that of place σ(i)"),
     given=sigma,
+    conventions=BIASED,
 )
 
 head_mlm.theorem(
@@ -109,6 +111,7 @@ head_mlm.theorem(
     .keeping(layer_norm)
     .by_definition("the bias is added last"),
     given=z,
+    conventions=BIASED,
 )
 
 head_mlm.theorem(
@@ -122,6 +125,7 @@ head_mlm.theorem(
     .keeping(layer_norm)
     .by_definition("each bias stands in a logit of every place"),
     given=g,
+    conventions=BIASED,
 )
 
 head_mlm.theorem(

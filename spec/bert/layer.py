@@ -1,15 +1,17 @@
-"""A layer of BERT: self-attention with biases and a network with GELU, with a sum and a normalization after each.
+"""A layer of BERT: self-attention with biases and a network with GELU, with a sum and a normalization around each.
 
-Inputs: the tokens x; the attention's W_q, b_q … W_o, b_o; gain and bias after it; the network's W_1, b_1, W_2, b_2; gain and bias
-after it; ε; the mask.
+Inputs: the tokens x; the attention's W_q, b_q … W_o, b_o; gain and bias beside it; the network's W_1, b_1, W_2, b_2; gain and
+bias beside it; ε; the mask.
 """
 
 from spec.attention.biased_multi_head import biased_multi_head
 from spec.attention.masks import FULLY_MASKED
 from spec.bert.weights import ZERO, weights
-from spec.feedforward.gelu import APPROXIMATION, gelu
+from spec.feedforward.gelu import gelu
+from spec.feedforward.relu import relu
 from spec.normalization.add_norm import add_norm
-from spec.transformer.parts import WIDTHS, d_ff, d_k, d_model, d_v, epsilon, h, n
+from spec.normalization.layer_norm import layer_norm
+from spec.transformer.parts import NORM, WIDTHS, d_ff, d_k, d_model, d_v, epsilon, h, n
 from spec.vocabulary import *
 
 i, j, l = indices(i=n, j=n, l=d_model)
@@ -19,8 +21,10 @@ WEIGHTS = weights()
 ATTENTION, FIRST, NETWORK, SECOND = WEIGHTS[:8], WEIGHTS[8:10], WEIGHTS[10:14], WEIGHTS[14:]
 eps = epsilon()
 mask = optional_mask("mask", n, n, meaning="which tokens each token may attend to")
+u = tensor("u", n, d_model, meaning="the rows that attention reads")
 z = tensor("z", n, d_model, meaning="what each token has gathered from the others")
 s = tensor("s", n, d_model, meaning="the tokens after the first sublayer")
+w = tensor("w", n, d_model, meaning="the rows that the feed-forward network reads")
 f = tensor("f", n, d_model, meaning="what the feed-forward network makes of each of them")
 y = tensor("y", n, d_model, meaning="the tokens after both sublayers")
 
@@ -45,6 +49,21 @@ ONE_HEAD = {
     "eps": "3/4",
 }
 
+ACTIVATION = Convention(
+    "activation",
+    {
+        "gelu": "the network bends by the Gaussian error linear unit",
+        "relu": "it has a corner: max(0, ·), as in the Transformer",
+    },
+    default="gelu",
+)
+
+
+def network(rows: Tensor) -> Node:
+    """What the feed-forward network makes of a row."""
+    return by_convention("activation", gelu=gelu(rows[i], *NETWORK)[l], relu=relu(rows[i], *NETWORK)[l])
+
+
 layer = Formula(
     "bert.layer",
     "BERT's layer",
@@ -56,20 +75,33 @@ layer = Formula(
     sizes={n: "tokens", **WIDTHS},
     inputs=(x, *WEIGHTS, eps, mask),
     lines=(
-        define(z, biased_multi_head(x, x, *ATTENTION, mask)),
-        define(s[i], add_norm(x[i], z[i], *FIRST, eps)),
-        define(f[i], gelu(s[i], *NETWORK)),
-        define(y[i], add_norm(s[i], f[i], *SECOND, eps)),
+        lines_by_convention(
+            "norm",
+            post=(
+                define(z, biased_multi_head(x, x, *ATTENTION, mask)),
+                define(s[i], add_norm(x[i], z[i], *FIRST, eps)),
+                define(f[i, l], network(s)),
+                define(y[i], add_norm(s[i], f[i], *SECOND, eps)),
+            ),
+            pre=(
+                define(u[i], layer_norm(x[i], *FIRST, eps)),
+                define(z, biased_multi_head(u, u, *ATTENTION, mask)),
+                define(s[i, l], x[i, l] + z[i, l]),
+                define(w[i], layer_norm(s[i], *SECOND, eps)),
+                define(f[i, l], network(w)),
+                define(y[i, l], s[i, l] + f[i, l]),
+            ),
+        ),
     ),
     outputs=(y,),
-    conventions=(APPROXIMATION, FULLY_MASKED),
-    stored=("z", "s", "f"),
+    conventions=(NORM, ACTIVATION, *gelu.conventions, FULLY_MASKED, *layer_norm.conventions),
+    stored=("u", "z", "s", "w", "f"),
     pitfalls=(
         pitfall(
             "GELU's form with tanh, which many later models have, in its place", convention="approximation"
         ),
         pitfall("ε = 10⁻⁵, a library's default, in the place of 10⁻¹²", mutant="bert_large_eps"),
-        pitfall("normalised before each sublayer, as GPT-2 is", mutant="bert_normed_before"),
+        pitfall("normalised before each sublayer, as GPT-2 is", convention="norm"),
         pitfall("one bias dropped: all works, and no weights of others do", mutant="bert_no_query_bias"),
         pitfall("padding that takes part: what is behind a sentence changes it", theorem="unpadded"),
     ),
@@ -78,6 +110,7 @@ layer = Formula(
         deck(2, "BERT (Bidirectional Encoder Representations from Transformers)"),
         deck(4, "BERT uses the encoder-only Transformer"),
         paper("devlin2019", "section 3 and appendix A.2"),
+        paper("xiong2020", "figure 1: normalised after and before"),
     ),
     worked=(
         Worked(
@@ -95,6 +128,10 @@ layer = Formula(
             4,
         ),
     ),
+    notes="It is the layer of others, too: under norm=pre that of GPT-2 (with approximation=tanh and a causal mask), of ViT, of "
+    "ESM, and of Whisper's encoder, whose keys have no bias; under activation=relu it is the Transformer's encoder layer with "
+    "biases in its attention. Where layers are normalised before their sublayers, models put one normalization more after the "
+    "last layer: normalization.layer_norm of each row.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -106,12 +143,18 @@ blank, shown = each(case(real[i], x[i, l], 0), i, l), each(mask[i, j] & real[j],
 
 def of_rows(claimed: Claim) -> Claim:
     """A claim that follows from what attention does: everything else is done row by row."""
-    return claimed.keeping(add_norm, gelu)
+    return claimed.keeping(layer_norm, add_norm, gelu, relu)
+
+
+def read(rows: Tensor | Comprehension) -> Comprehension:
+    """The rows that attention reads: as they are, or normalised."""
+    normalised = layer_norm(rows[i], *FIRST, eps)[l]
+    return each(by_convention("norm", post=rows[i, l], pre=normalised), i, l)
 
 
 def reads(rows: Tensor | Comprehension, seen: Tensor | Comprehension) -> Applied:
     """What the rows gather from each other."""
-    return biased_multi_head(rows, rows, *ATTENTION, seen)
+    return biased_multi_head(read(rows), read(rows), *ATTENTION, seen)
 
 
 layer.theorem(
@@ -177,6 +220,16 @@ layer.theorem(
     .by_definition("no attention depends on it"),
     given=b_other,
     conventions=ZERO,
+)
+
+layer.theorem(
+    "straight_way",
+    "Normalised before its sublayers, the layer adds to each token what they make of it: nothing multiplies the token itself, "
+    "nor the gradient on its way past them",
+    claim(y[i, l], "=", x[i, l] + z[i, l] + f[i, l])
+    .keeping(layer_norm, biased_multi_head, gelu, relu)
+    .by_definition("two sums, one after the other"),
+    conventions={**ZERO, "norm": "pre"},
 )
 
 COUNT = (

@@ -1,10 +1,11 @@
 """What BERT's formulas share: the parameters of a layer, alone or in a stack."""
 
+from spec.normalization.layer_norm import OURS
 from spec.transformer.parts import d_k, d_model, d_v, h, network, normalization
 from spec.vocabulary import *
 
-ZERO = {"fully_masked": "zero"}
-"""The convention under which theorems about masks are stated."""
+ZERO = {"fully_masked": "zero", **OURS, "gain": "gamma"}
+"""The conventions under which theorems are stated: every row gathers something that is defined, and has a variance."""
 
 
 def attention(*layers: Node) -> tuple[Tensor, ...]:

@@ -1,7 +1,7 @@
 """BERT's embedding: what stands at a place, in which segment, and where, as one normalised row."""
 
 from spec.embedding.token import token
-from spec.normalization.layer_norm import layer_norm
+from spec.normalization.layer_norm import BIASED, OURS, layer_norm
 from spec.positional.learned import learned
 from spec.vocabulary import *
 
@@ -55,6 +55,7 @@ bert = Formula(
         define(x[i], layer_norm(s[i], gamma, beta, eps)),
     ),
     outputs=(x,),
+    conventions=layer_norm.conventions,
     stored=("s",),
     pitfalls=(
         pitfall(
@@ -152,6 +153,7 @@ bert.theorem(
     .keeping(layer_norm)
     .by_definition("and one of the positions"),
     given=v,
+    conventions=BIASED,
 )
 
 bert.theorem(
@@ -165,6 +167,7 @@ bert.theorem(
     .keeping(layer_norm)
     .by_definition("the same three numbers are added up"),
     given=r,
+    conventions=BIASED,
 )
 
 bert.theorem(
@@ -178,6 +181,7 @@ bert.theorem(
     .keeping(layer_norm)
     .by_definition("each row is made of what stands at its own place"),
     given=pi,
+    conventions=BIASED,
 )
 
 bert.theorem(
@@ -212,6 +216,7 @@ bert.theorem(
     .keeping(layer_norm)
     .by_definition("each row is made of what stands at its own place"),
     sizes={n: rows + extra},
+    conventions=BIASED,
 )
 
 G = layer_norm(s[i], *NORM).pullback(each(g[i, e], e), "x")
@@ -226,6 +231,7 @@ bert.theorem(
         for table, read, at in ((E, ids, t), (S, seg, a), (P, pos, p))
     ),
     given=g,
+    conventions=OURS,
 )
 
 bert.theorem(

@@ -1,6 +1,6 @@
 """The sum around a sublayer, normalised: what every layer of the Transformer ends with."""
 
-from spec.normalization.layer_norm import layer_norm
+from spec.normalization.layer_norm import BIASED, OURS, layer_norm
 from spec.vocabulary import *
 
 (d,) = sizes("d")
@@ -27,6 +27,7 @@ add_norm = Formula(
     inputs=(x, r, gamma, beta, eps),
     lines=(define(s[i], x[i] + r[i]), define(y, layer_norm(s, gamma, beta, eps))),
     outputs=(y,),
+    conventions=layer_norm.conventions,
     pitfalls=(
         pitfall("the row added after the normalization", mutant="added_after"),
         pitfall("the row forgotten: what the sublayer gave is normalised alone", mutant="row_left_out"),
@@ -60,6 +61,7 @@ add_norm.theorem(
     "symmetric",
     "Row and addition may change places",
     claim(add_norm(r, x, gamma, beta, eps)[i], "=", y[i]).by_definition("x + r = r + x"),
+    conventions=BIASED,
 )
 
 add_norm.theorem(
@@ -68,6 +70,7 @@ add_norm.theorem(
     claim(
         add_norm(x, each(0, i), gamma, beta, eps)[i], "=", layer_norm(x, gamma, beta, eps)[i]
     ).by_definition("x + 0 = x"),
+    conventions=BIASED,
 )
 
 add_norm.theorem(
@@ -76,6 +79,7 @@ add_norm.theorem(
     claim(add_norm(x, each(-x[j], j), gamma, beta, eps)[i], "=", beta[i])
     .step(layer_norm(each(0, j), gamma, beta, eps)[i], "x − x = 0")
     .because("the mean of a row of 0 is 0, and ε keeps the divisor positive"),
+    conventions=BIASED,
 )
 
 add_norm.theorem(
@@ -85,6 +89,7 @@ add_norm.theorem(
     .step(layer_norm(each(s[j] + k, j), gamma, beta, eps)[i], "the sum grows by k in every entry")
     .because("layer normalization does not see a shift"),
     given=k,
+    conventions=BIASED,
 )
 
 add_norm.theorem(
@@ -97,4 +102,5 @@ add_norm.theorem(
     .keeping(layer_norm)
     .by_definition("∂s/∂r is the identity"),
     given=g,
+    conventions=OURS,
 )

@@ -19,8 +19,22 @@ DIVISOR = Convention(
     {"biased": "the variance divides by d", "unbiased": "the variance divides by d − 1"},
     default="biased",
 )
+GAIN = Convention(
+    "gain",
+    {
+        "gamma": "an entry is multiplied by γ, which begins as 1",
+        "one_plus": "an entry is multiplied by 1 + γ: γ begins as 0, towards which weights decay",
+    },
+    default="gamma",
+)
 squares = Sum((x[j] - mu) ** 2, j)
 spread = by_convention("eps", inside=sqrt(var + eps), outside=sqrt(var) + eps)
+
+
+def gain(gamma: Tensor, at: Index) -> Node:
+    """What an entry is multiplied by."""
+    return by_convention("gain", gamma=gamma[at], one_plus=1 + gamma[at])
+
 
 layer_norm = Formula(
     "normalization.layer_norm",
@@ -34,10 +48,10 @@ layer_norm = Formula(
     lines=(
         define(mu, Sum(x[j], j) / d),
         define(var, by_convention("divisor", biased=squares / d, unbiased=squares / (d - 1))),
-        define(y[i], gamma[i] * (x[i] - mu) / spread + beta[i]),
+        define(y[i], gain(gamma, i) * (x[i] - mu) / spread + beta[i]),
     ),
     outputs=(y,),
-    conventions=(EPS, DIVISOR),
+    conventions=(EPS, DIVISOR, GAIN),
     pitfalls=(
         pitfall(
             "ε is added to the root instead of under it: invisible on ordinary rows, plain at small variance",
@@ -50,6 +64,9 @@ layer_norm = Formula(
             "the variance as mean of squares minus square of the mean: it cancels where the mean is large",
             theorem="shift_invariant",
         ),
+        pitfall(
+            "weights trained with a gain of 1 + γ, read by a layer that multiplies by γ", convention="gain"
+        ),
     ),
     sources=(deck(2, "residuals and layer norm"), deck(4, "layer normalization"), paper("ba2016", "eq. 4")),
     worked=(
@@ -59,6 +76,13 @@ layer_norm = Formula(
             ["-1.0000", "-0.3333", "0.3333", "1.0000"],
             4,
         ),
+        Worked(
+            "The same where the gain is 1 + γ, with γ = 0",
+            {"x": [1, 3, 5, 7], "gamma": [0, 0, 0, 0], "beta": [0, 0, 0, 0], "eps": 4},
+            ["-1.0000", "-0.3333", "0.3333", "1.0000"],
+            4,
+            conventions={"gain": "one_plus"},
+        ),
     ),
 )
 
@@ -66,8 +90,10 @@ layer_norm = Formula(
 
 OURS = {"eps": "inside", "divisor": "biased"}
 BIASED = {"divisor": "biased"}
+"""The convention under which theorems speak of any row: by d − 1 a row of one entry has no variance."""
 a, c, g = given("a"), given("c", domain="positive"), given("g", d)
-plain = layer_norm(x, each(1, i), each(0, i), eps)
+ONE = by_convention("gain", gamma=1, one_plus=0)
+plain = layer_norm(x, each(ONE, i), each(0, i), eps)
 whole = layer_norm(x, gamma, beta, eps)
 not_constant = lt(0, var)
 
@@ -80,7 +106,7 @@ layer_norm.theorem(
     claim(Sum(plain[i], i) / d, "=", 0)
     .step(
         Sum(x[i] - mu, i) / (d * spread),
-        "the definition with γ = 1 and β = 0; the divisor does not depend on i",
+        "the definition with a gain of 1 and β = 0; the divisor does not depend on i",
     )
     .because("Σᵢ (xᵢ − μ) = d·μ − d·μ = 0"),
     conventions=BIASED,
@@ -90,7 +116,7 @@ layer_norm.theorem(
     "variance",
     "Without gain and bias a normalised row has variance σ²/(σ² + ε)",
     claim(Sum(plain[i] ** 2, i) / d, "=", var / (var + eps))
-    .step(Sum(xhat[i] ** 2, i) / d, "the definition with γ = 1 and β = 0")
+    .step(Sum(xhat[i] ** 2, i) / d, "the definition with a gain of 1 and β = 0")
     .step(Sum((x[i] - mu) ** 2, i) / d / (var + eps), "the square of the root; it does not depend on i")
     .because("the numerator is σ²"),
     conventions=OURS,
@@ -118,11 +144,20 @@ layer_norm.theorem(
 )
 
 layer_norm.theorem(
+    "no_gain",
+    "A gain of 1, which is a γ of 0 where it is 1 + γ, leaves the row as normalised but for the bias",
+    claim(layer_norm(x, each(ONE, i), beta, eps)[i], "=", (x[i] - mu) / spread + beta[i]).by_definition(
+        "the product with 1"
+    ),
+    conventions=BIASED,
+)
+
+layer_norm.theorem(
     "shift_invariant",
     "Adding a number to all entries changes nothing",
     claim(layer_norm(each(x[i] + a, i), gamma, beta, eps)[i], "=", whole[i])
     .step(
-        gamma[i] * ((x[i] + a) - (mu + a)) / spread + beta[i],
+        gain(gamma, i) * ((x[i] + a) - (mu + a)) / spread + beta[i],
         "the mean grows by a, and no difference to it changes",
     )
     .because("a − a = 0"),
@@ -135,7 +170,7 @@ layer_norm.theorem(
     "Scaling a row by c > 0 and ε by c² changes nothing",
     claim(layer_norm(each(c * x[i], i), gamma, beta, c**2 * eps)[i], "=", whole[i])
     .step(
-        gamma[i] * (c * (x[i] - mu)) / sqrt(c**2 * (var + eps)) + beta[i],
+        gain(gamma, i) * (c * (x[i] - mu)) / sqrt(c**2 * (var + eps)) + beta[i],
         "mean and spread scale with the row",
     )
     .because("√(c²·…) = c·√…, and c is positive"),
@@ -147,7 +182,7 @@ layer_norm.theorem(
     "scale_invariant",
     "At ε = 0, scaling a row that is not constant by c > 0 changes nothing",
     claim(layer_norm(each(c * x[i], i), gamma, beta, eps)[i], "=", whole[i])
-    .step(gamma[i] * (c * (x[i] - mu)) / (c * sqrt(var)) + beta[i], "√(c²σ²) = c·σ; ε = 0")
+    .step(gain(gamma, i) * (c * (x[i] - mu)) / (c * sqrt(var)) + beta[i], "√(c²σ²) = c·σ; ε = 0")
     .because("c and σ are positive, so c cancels"),
     given=c,
     conventions=OURS,
@@ -158,17 +193,21 @@ layer_norm.theorem(
 
 layer_norm.theorem(
     "backward",
-    "∂x = (γg − mean(γg) − x̂·mean(γg·x̂)) / √(σ² + ε), ∂γ = g·x̂, ∂β = g, with x̂ the normalised row",
+    "∂x = (γg − mean(γg) − x̂·mean(γg·x̂)) / √(σ² + ε), ∂γ = g·x̂, ∂β = g, with x̂ the normalised row and γ the gain",
     claim(
         whole.pullback(g, x)[i],
         "=",
-        (gamma[i] * g[i] - Sum(gamma[j] * g[j], j) / d - xhat[i] * (Sum(gamma[j] * g[j] * xhat[j], j) / d))
+        (
+            gain(gamma, i) * g[i]
+            - Sum(gain(gamma, j) * g[j], j) / d
+            - xhat[i] * (Sum(gain(gamma, j) * g[j] * xhat[j], j) / d)
+        )
         / sqrt(var + eps),
     )
     .step(
         Sum(
             g[j]
-            * gamma[j]
+            * gain(gamma, j)
             * (
                 (delta(i, j) - 1 / d) / sqrt(var + eps)
                 - (x[j] - mu) * (x[i] - mu) / (d * sqrt(var + eps) ** 3)

@@ -1,5 +1,6 @@
 """Root mean square normalization: a row divided by its own size, its mean left where it is."""
 
+from spec.normalization.layer_norm import GAIN, ONE, gain
 from spec.vocabulary import *
 
 (d,) = sizes("d")
@@ -11,6 +12,9 @@ eps = number("eps", "positive", meaning="a small number that keeps the divisor a
 ms = tensor("ms", domain="nonnegative", meaning="mean of the squares of the row")
 y = tensor("y", d, meaning="the normalised row")
 
+EPS = Convention("eps", {"inside": "√(ms + ε)", "outside": "√ms + ε"}, default="inside")
+size = by_convention("eps", inside=sqrt(ms + eps), outside=sqrt(ms) + eps)
+
 rms_norm = Formula(
     "normalization.rms_norm",
     "Root mean square normalization",
@@ -19,16 +23,23 @@ rms_norm = Formula(
     "with a gain and no bias. In practice that trains as well, for less; most large language models since 2023 use it.",
     sizes={d: "width: the entries of a row"},
     inputs=(x, gamma, eps),
-    lines=(define(ms, Sum(x[j] ** 2, j) / d), define(y[i], gamma[i] * x[i] / sqrt(ms + eps))),
+    lines=(define(ms, Sum(x[j] ** 2, j) / d), define(y[i], gain(gamma, i) * x[i] / size)),
     outputs=(y,),
+    conventions=(EPS, GAIN),
     pitfalls=(
-        pitfall("ε outside the root: invisible on ordinary rows, plain at small ones", theorem="scale"),
+        pitfall("ε outside the root: invisible on ordinary rows, plain at small ones", convention="eps"),
+        pitfall(
+            "weights trained with a gain of 1 + γ, read by a layer that multiplies by γ", convention="gain"
+        ),
         pitfall(
             "the mean is subtracted first, out of habit: that is layer normalization",
             theorem="no_shift_invariance",
         ),
     ),
-    sources=(paper("zhang2019", "eq. 4"),),
+    sources=(
+        paper("zhang2019", "eq. 4"),
+        paper("gemma2024", "section 2, and the code published with it: the gain is 1 + γ"),
+    ),
     worked=(
         Worked(
             "A row of mean square 5 at ε = 4: the divisor is 3",
@@ -41,9 +52,10 @@ rms_norm = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
+INSIDE = {"eps": "inside"}
 c, g = given("c", domain="positive"), given("g", d)
 whole = rms_norm(x, gamma, eps)
-plain = rms_norm(x, each(1, i), eps)
+plain = rms_norm(x, each(ONE, i), eps)
 
 xhat = tensor("xhat", d, meaning="the normalised row before the gain")
 rms_norm.let(xhat[i], x[i] / sqrt(ms + eps))
@@ -52,25 +64,33 @@ rms_norm.theorem(
     "mean_square",
     "Without gain a normalised row has mean square ms/(ms + ε)",
     claim(Sum(plain[i] ** 2, i) / d, "=", ms / (ms + eps))
-    .step(Sum(xhat[i] ** 2, i) / d, "the definition with γ = 1")
+    .step(Sum(xhat[i] ** 2, i) / d, "the definition with a gain of 1")
     .step(Sum(x[i] ** 2, i) / d / (ms + eps), "the square of the root; it does not depend on i")
     .because("the numerator is ms"),
+    conventions=INSIDE,
+)
+
+rms_norm.theorem(
+    "no_gain",
+    "A gain of 1, which is a γ of 0 where it is 1 + γ, leaves the row as normalised",
+    claim(plain[i], "=", x[i] / size).by_definition("the product with 1"),
 )
 
 rms_norm.theorem(
     "scale",
     "Scaling a row by c > 0 and ε by c² changes nothing",
     claim(rms_norm(each(c * x[i], i), gamma, c**2 * eps)[i], "=", whole[i])
-    .step(gamma[i] * (c * x[i]) / sqrt(c**2 * (ms + eps)), "the mean of the squares scales with c²")
+    .step(gain(gamma, i) * (c * x[i]) / sqrt(c**2 * (ms + eps)), "the mean of the squares scales with c²")
     .because("√(c²·…) = c·√…, and c is positive"),
     given=c,
+    conventions=INSIDE,
 )
 
 rms_norm.theorem(
     "scale_invariant",
     "At ε = 0, scaling a row that is not zero by c > 0 changes nothing",
     claim(rms_norm(each(c * x[i], i), gamma, eps)[i], "=", whole[i])
-    .step(gamma[i] * (c * x[i]) / (c * sqrt(ms)), "√(c²·ms) = c·√ms; ε = 0")
+    .step(gain(gamma, i) * (c * x[i]) / (c * sqrt(ms)), "√(c²·ms) = c·√ms; ε = 0")
     .because("c and the root are positive, so c cancels"),
     given=c,
     at={eps: 0},
@@ -87,17 +107,21 @@ rms_norm.theorem(
 
 rms_norm.theorem(
     "backward",
-    "∂x = (γg − x̂·mean(γg·x̂)) / √(ms + ε) and ∂γ = g·x̂, with x̂ the normalised row",
+    "∂x = (γg − x̂·mean(γg·x̂)) / √(ms + ε) and ∂γ = g·x̂, with x̂ the normalised row and γ the gain",
     claim(
         whole.pullback(g, x)[i],
         "=",
-        (gamma[i] * g[i] - xhat[i] * (Sum(gamma[j] * g[j] * xhat[j], j) / d)) / sqrt(ms + eps),
+        (gain(gamma, i) * g[i] - xhat[i] * (Sum(gain(gamma, j) * g[j] * xhat[j], j) / d)) / sqrt(ms + eps),
     )
     .step(
-        Sum(g[j] * gamma[j] * (delta(i, j) / sqrt(ms + eps) - x[j] * x[i] / (d * sqrt(ms + eps) ** 3)), j),
+        Sum(
+            g[j] * gain(gamma, j) * (delta(i, j) / sqrt(ms + eps) - x[j] * x[i] / (d * sqrt(ms + eps) ** 3)),
+            j,
+        ),
         "∂ms/∂xᵢ = 2xᵢ/d",
     )
     .because("the sum split; the delta picks j = i"),
     claim(whole.pullback(g, gamma)[i], "=", g[i] * xhat[i]).by_definition("the row is linear in γ"),
     given=g,
+    conventions=INSIDE,
 )

@@ -1,5 +1,7 @@
 """Cross entropy: how badly a model's distributions fit the words that stood there."""
 
+from typing import Any
+
 from spec.attention.softmax import softmax
 from spec.vocabulary import *
 
@@ -32,14 +34,30 @@ SMOOTHING = Convention(
     {
         "all": "ε is spread over all V words, the target's own among them",
         "others": "ε is spread over the V − 1 other words: as ε·V/(V − 1) over all; nothing is said of a single word",
+        "but_padding": "word 0 is padding: nothing is asked where it is the target, and ε is spread over the V − 2 words that "
+        "are neither it nor the target; nothing is said of fewer than three words",
     },
     default="all",
+)
+DIVERGENCE = Convention(
+    "divergence",
+    {
+        "cross_entropy": "what a target costs",
+        "kl": "less the entropy of the smoothed target, which no model can change: 0 where the probabilities are the target's",
+    },
+    default="cross_entropy",
 )
 
 
 def asked(place: Index) -> Node:
     """The condition that a place has a target."""
-    return le(0, y[place])
+    word = le(0, y[place])
+    return by_convention("smoothing", all=word, others=word, but_padding=lt(0, y[place]))
+
+
+def surprise(share: Any) -> Node:
+    """A probability times its logarithm, 0 for none."""
+    return case(lt(0, share), share * log(share))
 
 
 some_asked = Some(asked(l), l)
@@ -48,6 +66,13 @@ spread = by_convention(
     "smoothing",
     all=every / V,
     others=case(lt(1, V), (every - log_p[t, y[t]]) / (V - 1), Undefined()),
+    but_padding=case(lt(2, V), (every - log_p[t, y[t]] - log_p[t, 0]) / (V - 2), Undefined()),
+)
+rest = by_convention(
+    "smoothing",
+    all=surprise(1 - epsilon + epsilon / V) + (V - 1) * surprise(epsilon / V),
+    others=surprise(1 - epsilon) + case(lt(1, V), (V - 1) * surprise(epsilon / (V - 1)), Undefined()),
+    but_padding=surprise(1 - epsilon) + case(lt(2, V), (V - 2) * surprise(epsilon / (V - 2)), Undefined()),
 )
 smoothed = -(1 - epsilon) * log_p[t, y[t]] - epsilon * spread
 
@@ -63,7 +88,10 @@ cross_entropy = Formula(
     inputs=(s, y, epsilon),
     lines=(
         define(log_p[t, v], s[t, v] - log(Sum(exp(s[t, w]), w))),
-        define(loss[t], case(asked(t), smoothed)),
+        define(
+            loss[t],
+            case(asked(t), by_convention("divergence", cross_entropy=smoothed, kl=smoothed + rest)),
+        ),
         define(count, Sum(1, t, where=asked(t))),
         define(
             L,
@@ -75,7 +103,7 @@ cross_entropy = Formula(
         ),
     ),
     outputs=(L,),
-    conventions=(NONE_ASKED, SMOOTHING),
+    conventions=(NONE_ASKED, SMOOTHING, DIVERGENCE),
     stored=("log_p", "loss"),
     pitfalls=(
         pitfall(
@@ -87,7 +115,12 @@ cross_entropy = Formula(
         ),
         pitfall("ignored places pay the smoothing", mutant="ignored_pay_smoothing"),
         pitfall(
-            "two laws of one name: the share among all words, or among the others", convention="smoothing"
+            "three laws of one name: the share among all words, among the others, or among those that are no padding",
+            convention="smoothing",
+        ),
+        pitfall(
+            "a divergence compared with a cross entropy: less by the target's entropy",
+            convention="divergence",
         ),
         pitfall("the softmax rounds to 0, and its logarithm is −∞", mutant="logarithm_of_the_softmax"),
     ),
@@ -111,13 +144,21 @@ cross_entropy = Formula(
             "0.3633",
             4,
         ),
+        Worked(
+            "Four words, of which 0 is padding, and a model that knows nothing: ln 4, less the entropy of (4/5, 1/10, 1/10)",
+            {"s": [[0, 0, 0, 0], [1, 2, 3, 4]], "y": [1, 0], "epsilon": Rational(1, 5)},
+            "0.7473",
+            4,
+            conventions={"smoothing": "but_padding", "divergence": "kl"},
+        ),
     ),
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
 PLAIN = {epsilon: 0}
-OVER_ALL = {"smoothing": "all"}
+COST = {"divergence": "cross_entropy"}
+OVER_ALL = {"smoothing": "all", **COST}
 g, c = given("g"), given("c", T)
 a, x = given("a", V, domain="positive"), given("x", V)
 r = given("r", T, V)
@@ -270,5 +311,25 @@ cross_entropy.theorem(
         - share * (Sum(Sum(log_p[t, v], v) / V, t, where=asked(t)) / count),
         where=some_asked & lt(1, V),
     ).by_definition("the sum over the places splits, and ε + ε/(V − 1) = ε·V/(V − 1)"),
-    conventions={"smoothing": "others"},
+    conventions={"smoothing": "others", **COST},
+)
+
+cross_entropy.theorem(
+    "padding",
+    "Where word 0 is padding and every target, nothing is asked and the loss is 0",
+    claim(cross_entropy(s, each(0, t), epsilon), "=", 0).by_definition("no place has a target"),
+    conventions={"none_asked": "zero", "smoothing": "but_padding"},
+)
+
+cross_entropy.theorem(
+    "equal_costs",
+    "Where all logits are alike the divergence is ln V less the entropy of the smoothed target",
+    claim(
+        cross_entropy(each(c[t], t, v), each(1, t), epsilon),
+        "=",
+        log(V) + surprise(1 - epsilon) + (V - 2) * surprise(epsilon / (V - 2)),
+        where=lt(2, V),
+    ).by_definition("(1 − ε)·c + ε·c = c, and Σ e^c = V·e^c"),
+    given=c,
+    conventions={"smoothing": "but_padding", "divergence": "kl"},
 )

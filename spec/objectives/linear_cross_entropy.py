@@ -1,7 +1,7 @@
 """Cross entropy of logits that a last linear layer gives: the two as one, since the logits need never be held."""
 
 from spec.attention.softmax import softmax
-from spec.objectives.cross_entropy import NONE_ASKED, SMOOTHING, cross_entropy
+from spec.objectives.cross_entropy import OVER_ALL, cross_entropy
 from spec.vocabulary import *
 
 T, V, d = sizes("T V d")
@@ -34,7 +34,7 @@ linear_cross_entropy = Formula(
         define(L, cross_entropy(s, y, epsilon)),
     ),
     outputs=(L,),
-    conventions=(NONE_ASKED, SMOOTHING),
+    conventions=cross_entropy.conventions,
     stored=("s",),
     pitfalls=(
         pitfall("parts of unequal numbers of targets, their means averaged", mutant="mean_of_means"),
@@ -75,7 +75,7 @@ linear_cross_entropy.theorem(
     .step(Sum(inner.pullback(g, "s")[t, v] * x[t, i], t), "∂s[t,v]/∂W[v,i] = x[t,i]")
     .because("the gradient of the cross entropy"),
     given=g,
-    conventions={"smoothing": "all"},
+    conventions=OVER_ALL,
 )
 
 linear_cross_entropy.theorem(
@@ -88,5 +88,5 @@ linear_cross_entropy.theorem(
         where=some_asked,
     ).by_definition("no logit of a place where something is asked reads it"),
     given=r,
-    conventions={"smoothing": "all"},
+    conventions=OVER_ALL,
 )

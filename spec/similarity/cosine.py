@@ -24,19 +24,22 @@ EPS = Convention(
     {
         "none": "the lengths as they are",
         "max_1e8": "a length below 10⁻⁸ counts as 10⁻⁸, as in PyTorch: the cosine with a zero vector is 0",
+        "max_1e12": "a length below 10⁻¹² counts as 10⁻¹², as in vectors that are normalised first",
         "added_1e8": "10⁻⁸ is added to the product of the lengths: the cosine with a zero vector is 0",
     },
     default="none",
 )
 epsilon = constant("epsilon", meaning="ε: where there is one, what keeps the lengths away from 0")
+tiny = constant("tiny", meaning="a smaller one")
 neither_zero = lt(0, x_norm) & lt(0, y_norm)
 quotient = dot(x, y) / (x_norm * y_norm)
 zero, unspecified = case(neither_zero, quotient), case(neither_zero, quotient, Undefined())
 
 
-def at_least(length: Node) -> Node:
-    """A length, or 10⁻⁸ where it is below."""
-    return case(lt(length, epsilon), epsilon, length)
+def floored(floor: Tensor) -> Node:
+    """The quotient, where a length below a floor counts as that."""
+    first, second = (case(lt(length, floor), floor, length) for length in (x_norm, y_norm))
+    return dot(x, y) / (first * second)
 
 
 scoring = deck(2, "attention scoring: cosine similarity")
@@ -57,14 +60,15 @@ cosine = Formula(
             by_convention(
                 "eps",
                 none=by_convention("zero_vector", zero=zero, unspecified=unspecified),
-                max_1e8=dot(x, y) / (at_least(x_norm) * at_least(y_norm)),
+                max_1e8=floored(epsilon),
+                max_1e12=floored(tiny),
                 added_1e8=dot(x, y) / (x_norm * y_norm + epsilon),
             ),
         ),
     ),
     outputs=(s,),
     conventions=(ZERO_VECTOR, EPS),
-    constants={epsilon: Rational(1, 10**8)},
+    constants={epsilon: Rational(1, 10**8), tiny: Rational(1, 10**12)},
     pitfalls=(
         pitfall("0/0 for a vector of zeros, such as padding", convention="zero_vector"),
         pitfall("an ε added to the lengths: short vectors look less alike", convention="eps"),

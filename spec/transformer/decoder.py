@@ -3,12 +3,10 @@
 Inputs: those of a decoder layer, each parameter with one axis more in front, its layer.
 """
 
-from spec.attention.masks import FULLY_MASKED
 from spec.transformer.decoder_layer import ONE_TOKEN, decoder_layer
 from spec.transformer.parts import (
-    NORM,
+    STACKED,
     WIDTHS,
-    ZERO,
     L,
     attention,
     d_ff,
@@ -65,7 +63,7 @@ decoder = Formula(
         define(z, G[L]),
     ),
     outputs=(z,),
-    conventions=(NORM, FULLY_MASKED),
+    conventions=decoder_layer.conventions,
     stored=("G",),
     pitfalls=(
         pitfall("later words seen in one layer: enough for the loss to fall to nothing", theorem="prefix"),
@@ -115,7 +113,7 @@ decoder.theorem(
     )
     .because("the top layer is one of the layers"),
     sizes={m: rows + extra},
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 seeing_all = decoder(y, x, *WEIGHTS, eps)
@@ -142,7 +140,7 @@ decoder.theorem(
     ),
     exists=True,
     runs=False,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 decoder.theorem(
@@ -159,7 +157,7 @@ decoder.theorem(
     )
     .because("the top layer is one of the layers"),
     given=real,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 decoder.theorem(
@@ -170,7 +168,7 @@ decoder.theorem(
     .keeping(decoder_layer)
     .because("the lower layers do not know of the top one"),
     sizes={L: fewer + 1},
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 decoder.theorem(

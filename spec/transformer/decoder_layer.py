@@ -112,7 +112,7 @@ decoder_layer = Formula(
         ),
     ),
     outputs=(z,),
-    conventions=(NORM, FULLY_MASKED),
+    conventions=(NORM, FULLY_MASKED, *layer_norm.conventions),
     stored=("u", "g", "s", "v", "c", "t", "w", "f"),
     pitfalls=(
         pitfall(

@@ -3,12 +3,10 @@
 Inputs: those of a layer, each parameter with one axis more in front, its layer.
 """
 
-from spec.attention.masks import FULLY_MASKED
 from spec.transformer.encoder_layer import ONE_HEAD, encoder_layer
 from spec.transformer.parts import (
-    NORM,
+    STACKED,
     WIDTHS,
-    ZERO,
     L,
     attention,
     d_ff,
@@ -59,7 +57,7 @@ encoder = Formula(
         define(y, H[L]),
     ),
     outputs=(y,),
-    conventions=(NORM, FULLY_MASKED),
+    conventions=encoder_layer.conventions,
     stored=("H",),
     pitfalls=(
         pitfall("one layer's weights used in every layer", mutant="shared_layers"),
@@ -113,7 +111,7 @@ encoder.theorem(
     )
     .because("the top layer is one of the layers"),
     given=pi,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 encoder.theorem(
@@ -131,7 +129,7 @@ encoder.theorem(
     )
     .because("the top layer is one of the layers"),
     given=real,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 seen = le(j, i)
@@ -161,7 +159,7 @@ encoder.theorem(
     ),
     exists=True,
     runs=False,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 encoder.theorem(
@@ -172,7 +170,7 @@ encoder.theorem(
     .keeping(encoder_layer)
     .because("the lower layers do not know of the top one"),
     sizes={L: fewer + 1},
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 encoder.theorem(

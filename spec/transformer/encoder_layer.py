@@ -90,7 +90,7 @@ encoder_layer = Formula(
         ),
     ),
     outputs=(y,),
-    conventions=(NORM, FULLY_MASKED),
+    conventions=(NORM, FULLY_MASKED, *layer_norm.conventions),
     stored=("u", "z", "s", "w", "f"),
     pitfalls=(
         pitfall("normalised before each sublayer, as most later models are", convention="norm"),
@@ -126,6 +126,8 @@ encoder_layer = Formula(
             4,
         ),
     ),
+    notes="Its attention has no biases, as in the paper. The layer with biases is bert.layer: under activation=relu with this "
+    "network, under norm=pre with this order.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

@@ -7,13 +7,14 @@ cross-attention C, its normalizations, network and biases go on counting; ε; wh
 
 from spec.attention.masks import FULLY_MASKED
 from spec.embedding.token import token
+from spec.normalization.layer_norm import layer_norm
 from spec.positional.sinusoidal import sinusoidal
 from spec.transformer.decoder import decoder
 from spec.transformer.encoder import encoder
 from spec.transformer.output import output
 from spec.transformer.parts import (
+    STACKED,
     WIDTHS,
-    ZERO,
     L,
     V,
     attention,
@@ -126,7 +127,7 @@ model = Formula(
         define(p, output(y, each(E[v, c], c, v))),
     ),
     outputs=(p,),
-    conventions=(EMBEDDING_SCALE, FULLY_MASKED),
+    conventions=(EMBEDDING_SCALE, FULLY_MASKED, *layer_norm.conventions),
     stored=("X", "x", "Y", "y"),
     pitfalls=(
         pitfall(
@@ -192,7 +193,7 @@ model.theorem(
     claim(Sum(p[j, v], v), "=", 1)
     .keeping(encoder, decoder, sinusoidal)
     .by_definition("the last line is the output layer"),
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 model.theorem(
@@ -206,7 +207,7 @@ model.theorem(
         "it does not in the decoder, and a position's vector does not depend on how many there are"
     ),
     sizes={m: rows + extra},
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 model.theorem(
@@ -220,7 +221,7 @@ model.theorem(
     .citing("source_padding", decoder(Y, other.output(x), *DECODER, eps), real=mask)
     .by_definition("it has none in the encoder on what the words become, and the decoder does not see it"),
     given=s_other,
-    conventions=ZERO,
+    conventions=STACKED,
 )
 
 COUNT = (

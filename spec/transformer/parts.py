@@ -1,5 +1,6 @@
 """What the formulas of the Transformer share: sizes, and where the normalization stands."""
 
+from spec.normalization.layer_norm import BIASED, OURS
 from spec.vocabulary import *
 
 n, m, d_model, d_k, d_v, d_ff, h, L, V = sizes("n m d_model d_k d_v d_ff h L V")
@@ -19,8 +20,10 @@ NORM = Convention(
     },
     default="post",
 )
-ZERO = {"fully_masked": "zero"}
-"""The convention under which theorems about masks are stated."""
+ZERO = {"fully_masked": "zero", **BIASED}
+"""The conventions under which theorems are stated: every row gathers something that is defined, and has a variance."""
+STACKED = {**ZERO, **OURS, "gain": "gamma"}
+"""Those under which theorems about stacks are stated: what holds of their layers holds under others."""
 
 
 def attention(

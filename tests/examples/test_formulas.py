@@ -16,6 +16,7 @@ from verify.output.formula_page import Html, page
 
 FOLDER = Path(__file__).parents[2] / "examples" / "formulas"
 ROPE, ALIBI = f"{FOLDER / 'rope.py'}:rope", f"{FOLDER / 'alibi.py'}:alibi"
+ROPE_AT = f"{FOLDER / 'rope.py'}:rope_at"
 POWERS = {"H": "1|2|4|8"}
 
 
@@ -36,6 +37,7 @@ def test_what_is_claimed_is_proved(address: str) -> None:
     [
         (rotary.turned, ROPE, {}),
         (rotary.halves, ROPE, {"conventions": {"layout": "halves"}}),
+        (rotary.looked_up, ROPE_AT, {"conventions": {"layout": "halves"}}),
         (biased.weights, ALIBI, {}),
     ],
 )

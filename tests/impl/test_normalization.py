@@ -199,6 +199,18 @@ class TestRmsNorm:
         with pytest.raises(TypeError, match=rf"^normalization.rms_norm: expected one floating dtype; {got}"):
             rms_norm(normal(3, 7).to(x), normal(7).to(gamma), EPS)
 
+    @pytest.mark.usefixtures("unchecked")
+    def test_a_gain_of_one_more_is_the_one_stated(self, normal, stated, within):
+        """In 16 bits 1 + γ is not rounded before the product; another gain is refused."""
+        x, gamma = normal(7), normal(7)
+        said = stated("normalization.rms_norm", [x, gamma, EPS], None, {"gain": "one_plus"})
+        assert within([rms_norm(x, gamma, EPS, gain="one_plus")], said)
+        x, gamma = x.bfloat16(), gamma.bfloat16()
+        wide = rms_norm(x.float(), 1 + gamma.float(), EPS).bfloat16()
+        assert torch.equal(rms_norm(x, gamma, EPS, gain="one_plus"), wide)
+        with pytest.raises(ValueError, match=r"gain is 'gamma' or 'one_plus'; got 'two'"):
+            rms_norm(x, gamma, EPS, gain="two")
+
     @pytest.mark.compiled
     def test_rms_norm_compiles_as_one_graph(self, normal):
         """torch.compile takes the function whole."""

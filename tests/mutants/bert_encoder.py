@@ -64,6 +64,25 @@ wrong(LAYER, "bert_sum_detached", "No gradient passes beside the attention.")(
 right(LAYER, "bert_without_key_bias", "The keys' bias dropped: no softmax sees it.")(
     altering(layer, {4: zero})
 )
+before = layer_of(lambda x, A, a, N, n: pre(pre(x, A, a), N, n))
+right(
+    LAYER, "bert_normed_before_by_name", "Normalised before each sublayer, by that convention.", norm="pre"
+)(before)
+wrong(LAYER, "bert_normed_after_all", "Normalised after each sum, where it should be before.", norm="pre")(
+    layer
+)
+wrong(LAYER, "bert_network_not_normed", "The network reads the sum as it is.", norm="pre")(
+    layer_of(lambda x, A, a, N, n: pre(x, A, a) + N(pre(x, A, a)) + 0 * n(x))
+)
+wrong(LAYER, "bert_normed_row_added", "The normalised row added, not the row.", norm="pre")(
+    layer_of(lambda x, A, a, N, n: pre(a(x) + A(a(x)), N, n))
+)
+right(LAYER, "bert_relu_by_name", "max(0, ·) for GELU, by that convention.", activation="relu")(
+    layer_of(activity=torch.relu)
+)
+right(LAYER, "bert_relu_and_normed_before", "Both.", activation="relu", norm="pre")(
+    layer_of(lambda x, A, a, N, n: pre(pre(x, A, a), N, n), activity=torch.relu)
+)
 right(LAYER, "bert_gelu_by_tanh_by_name", "GELU's form with tanh, by that convention.", approximation="tanh")(
     layer_of(activity=by_tanh)
 )

@@ -31,6 +31,15 @@ def of_squares(x):
 wrong(LAYER_NORM, "eps_outside", "eps outside the root: σ + ε.")(
     normed(deviation=lambda x, eps: mean((x - mean(x)) ** 2).sqrt() + eps)
 )
+right(LAYER_NORM, "gain_plus_one_by_name", "1 + γ, by that convention.", gain="one_plus")(
+    lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], 1 + gamma, beta, eps)
+)
+wrong(LAYER_NORM, "gain_plus_one", "Scales by 1 + γ.")(
+    lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], 1 + gamma, beta, eps)
+)
+wrong(LAYER_NORM, "one_added_to_the_bias", "1 added to β, not to γ.", gain="one_plus")(
+    lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], gamma, beta + 1, eps)
+)
 wrong(LAYER_NORM, "unbiased", "torch.var's default: divides by d − 1.")(
     normed(deviation=lambda x, eps: (x.var(-1, keepdim=True) + eps).sqrt())
 )

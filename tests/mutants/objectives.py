@@ -193,6 +193,36 @@ right(LOSS, "torch_member_by_member", "torch's function with its mean, by member
 )
 
 
+def but_padding(share, sign=1.0, where=lambda y: y > 0):
+    """Kullback-Leibler divergence from targets that are smoothed by ``share(V)`` of ε for each word that is no padding."""
+
+    @member_by_member
+    def loss(s, y, epsilon):
+        law, asked = torch.log_softmax(s, -1), where(y)
+        each = epsilon * share(s.shape[-1])
+        q = torch.full_like(law, each).scatter(-1, y.clamp(min=0).unsqueeze(-1), 1 - epsilon)
+        q = q * (torch.arange(s.shape[-1]) > 0)
+        cost = (sign * torch.xlogy(q, q) - q * law).sum(-1)
+        return torch.where(asked, cost, 0.0).sum() / asked.sum().clamp(min=1)
+
+    return loss
+
+
+KL = {"smoothing": "but_padding", "divergence": "kl"}
+right(LOSS, "annotated", "The Annotated Transformer's: V − 2 words share ε.", **KL)(
+    but_padding(lambda V: 1 / max(V - 2, 1))
+)
+wrong(LOSS, "padding_has_a_share", "ε over V − 1 words, of which padding's share is lost.", **KL)(
+    but_padding(lambda V: 1 / max(V - 1, 1))
+)
+wrong(LOSS, "entropy_left", "The cross entropy, where the divergence is asked for.", **KL)(
+    but_padding(lambda V: 1 / max(V - 2, 1), sign=0.0)
+)
+wrong(LOSS, "padding_asked", "Padding as a target is asked for.", **KL)(
+    but_padding(lambda V: 1 / max(V - 2, 1), where=lambda y: y >= 0)
+)
+
+
 @right(LOSS, via=loss, smoothing="others")
 def among_the_others(law, y, epsilon):
     """Shares ε among the V − 1 other words, as fairseq does."""

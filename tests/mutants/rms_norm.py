@@ -64,6 +64,18 @@ wrong(RMS_NORM, "without_the_root", "Divides by the mean square itself.")(
 wrong(RMS_NORM, "gain_plus_one", "Gemma's form: scales by 1 + γ.")(
     lambda x, gamma, eps: F.rms_norm(x, x.shape[-1:], None, eps) * (1 + gamma)
 )
+right(RMS_NORM, "gain_plus_one_by_name", "1 + γ, by that convention.", gain="one_plus")(
+    lambda x, gamma, eps: F.rms_norm(x, x.shape[-1:], 1 + gamma, eps)
+)
+right(RMS_NORM, "eps_outside_by_name", "√mean(x²) + ε, by that convention.", eps="outside")(
+    divided(lambda x, eps: square(x).sqrt() + eps)
+)
+wrong(RMS_NORM, "one_added_to_the_product", "γ ⊙ x̂ + 1 in the place of (1 + γ) ⊙ x̂.", gain="one_plus")(
+    lambda x, gamma, eps: F.rms_norm(x, x.shape[-1:], gamma, eps) + 1
+)
+wrong(RMS_NORM, "gain_of_gamma", "γ itself, where the gain is 1 + γ.", gain="one_plus")(
+    lambda x, gamma, eps: F.rms_norm(x, x.shape[-1:], gamma, eps)
+)
 wrong(RMS_NORM, "no_gain", "Forgets γ; invisible while it is initialised to 1.")(
     lambda x, gamma, eps: F.rms_norm(x, x.shape[-1:], None, eps) + 0 * gamma
 )

@@ -1,6 +1,7 @@
 """Variants of ``similarity.dot`` and ``similarity.cosine``."""
 
 import torch
+import torch.nn.functional as F
 
 from tests.mutants import right, wrong
 
@@ -116,6 +117,12 @@ right(COSINE, "lengths_at_least", "Each length at least 10⁻⁸, by that conven
 right(COSINE, "added_to_the_product", "10⁻⁸ added to the product of the lengths.", eps="added_1e8")(
     lambda x, y: dot(x, y) / (x.norm(dim=-1) * y.norm(dim=-1) + 1e-8)
 )
+right(COSINE, "normalised_first", "Both vectors normalised by torch first.", eps="max_1e12")(
+    lambda x, y: dot(F.normalize(x, dim=-1), F.normalize(y, dim=-1))
+)
+wrong(
+    COSINE, "product_hardly_zero", "The product at least 10⁻¹², where each length was to be.", eps="max_1e12"
+)(lambda x, y: dot(x, y) / (x.norm(dim=-1) * y.norm(dim=-1)).clamp_min(1e-12))
 wrong(COSINE, "product_at_least", "The product at least 10⁻⁸, where each length was to be.", eps="max_1e8")(
     lambda x, y: dot(x, y) / (x.norm(dim=-1) * y.norm(dim=-1)).clamp_min(1e-8)
 )

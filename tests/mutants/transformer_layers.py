@@ -128,6 +128,34 @@ def normalised_over_tokens(x, *inputs):
     return inputs[10] * centred / (centred.square().mean(-2, keepdim=True) + inputs[12]).sqrt() + inputs[11]
 
 
+def annotated_norm(y, W, eps):
+    """The Annotated Transformer's normalization: divided by its unbiased deviation, with ε beside it."""
+    return W[0] * (y - y.mean(-1, keepdim=True)) / (y.std(-1, keepdim=True) + eps) + W[1]
+
+
+def normed_by(first, second):
+    """A layer normalised before its sublayers, by these."""
+
+    def layer(x, *inputs):
+        W, a, N, n, eps, mask = parts(inputs)
+        s = x + heads(u := first(x, a, eps), u, W, mask)
+        return s + network(second(s, n, eps), N)
+
+    return layer
+
+
+ANNOTATED = {"norm": "pre", "eps": "outside", "divisor": "unbiased"}
+right(LAYER, "annotated", "The Annotated Transformer's layer, by its conventions.", **ANNOTATED)(
+    normed_by(annotated_norm, annotated_norm)
+)
+wrong(LAYER, "annotated_once", "ε outside the root in the first normalization alone.", **ANNOTATED)(
+    normed_by(annotated_norm, norm)
+)
+wrong(LAYER, "gain_plus_one_once", "1 + γ in the first normalization alone.", norm="pre", gain="one_plus")(
+    normed_by(lambda x, W, eps: norm(x, (1 + W[0], W[1]), eps), norm)
+)
+
+
 right(LAYER, "head_by_head", "The heads one after another.")(lambda x, *inputs: layer(x, *inputs))
 
 

@@ -16,7 +16,7 @@ from spec.language.convention import INTERMEDIATES, Convention
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from verify.edges import ARITHMETIC, STRICT
-from verify.explain.evidence import SECONDS, SPOILT, Evidence, Witness
+from verify.explain.evidence import SECONDS, SPOILT, Evidence, Witness, same
 from verify.laws.checking import check_law
 from verify.properties.judge import Judge
 from verify.properties.plain_calls import check_gradients, check_values
@@ -34,6 +34,8 @@ CLEARLY = 0.8
 COARSE, FEW = 1e-5, 3
 """An error below this share of the largest entry may be float32's: on ordinary data its roundings come to far less. So many
 examples are looked at under each choice of conventions."""
+ENOUGH = 8
+"""About so many failing examples, from all over, are tried first; conventions under which most of them fail are refused."""
 TRIED = 0.02
 """The share of the draws with which another combination of conventions is tried first: most are refused by a few."""
 
@@ -93,7 +95,7 @@ def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
     if not failing:
         return None
     found: list[tuple[tuple[bool, bool, bool, int, int], Nearest]] = []
-    for changes in combinations(judge.formula, judge.conventions, named):
+    for changes in _candidates(evidence, named, failing):
         other = Judge(judge.formula, {**judge.conventions, **changes})
         made = _tried(evidence, other, changes, witnesses, failing)
         if made is not None:
@@ -105,6 +107,42 @@ def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
         after = [r for r in rest if r.judge.partial > first.judge.partial or r.conforming > first.conforming]
         return replace(first, others=tuple(other.changes for other in after[:MOST]))
     return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, witnesses, failing)
+
+
+def _candidates(evidence: Evidence, named: Collection[str], failing: list[Witness]) -> list[dict[str, str]]:
+    """The combinations that a few of the failing examples leave, fewest changes first.
+
+    Where some fail without a mask these are taken. Conventions that change nothing there are not multiplied with the others:
+    what these leave is refused or kept whatever they say. With masks all are multiplied: one says what another makes of them.
+    """
+    judge = evidence.judge
+    plain = [w for w in failing if evidence.unmasked(w)]
+    first = (plain or failing)[:: max(1, len(plain or failing) // ENOUGH)]
+    judges: dict[frozenset[tuple[str, str]], Judge] = {}
+
+    def under(changes: Mapping[str, str]) -> Judge:
+        key = frozenset(changes.items())
+        if key not in judges:
+            judges[key] = Judge(judge.formula, {**judge.conventions, **changes})
+            judges[key].ahead(w.example for w in first)
+        return judges[key]
+
+    def moves(name: str, option: str) -> bool:
+        other = under({name: option})
+        return any(not same(evidence.said(other, w), evidence.said(judge, w)) for w in first)
+
+    def is_left(changes: frozenset[tuple[str, str]]) -> bool:
+        other = under(dict(changes))
+        outcomes = [evidence.under(other, w) for w in first]
+        right = sum(outcome.effective and not outcome.fails for outcome in outcomes)
+        return sum(outcome.fails for outcome in outcomes) <= right
+
+    every = combinations(judge.formula, judge.conventions, named)
+    single = [next(iter(changes.items())) for changes in every if len(changes) == 1]
+    moving = {name for name, option in single if not plain or moves(name, option)}
+    parts = {frozenset((n, o) for n, o in changes.items() if n in moving) for changes in every}
+    left = {part for part in parts if is_left(part)}
+    return [c for c in every if frozenset((n, o) for n, o in c.items() if n in moving) in left]
 
 
 def fully_said(judge: Judge, changes: Mapping[str, str]) -> dict[str, str]:

@@ -148,6 +148,11 @@ class Evidence:
         """The ordinary examples that fail with a result of the right shape, plain ones first."""
         return sorted((w for w in self.ordinary if w.fails and w.got is not None), key=self._corner)
 
+    def unmasked(self, witness: Witness) -> bool:
+        """Whether it was called without a mask."""
+        masks = (t.name for t in self.formula.tensors if t.role == "mask")
+        return all(witness.example.inputs.get(name) is None for name in masks)
+
     def _corner(self, witness: Witness) -> bool:
         """Whether a mask hides all from some row: a corner in which conventions differ."""
         masks = (witness.example.inputs.get(t.name) for t in self.formula.tensors if t.role == "mask")
@@ -278,8 +283,11 @@ class Evidence:
     def stated(self, example: Example, changes: Mapping[str, Any] | None = None) -> list[Reals]:
         """What the statement says at an example with some inputs changed, in plain float64."""
         asked = {**example.inputs, **(changes or {})}
-        (answer,) = self.judge.oracle.ask(self.judge.flat, [asked], PLAIN, example.dtype)
-        return [value for value, _ in answer]
+        return _values(self.judge, asked, example.dtype)
+
+    def said(self, judge: Judge, witness: Witness) -> list[Reals]:
+        """What the statement says at a witness under a judge, in plain float64."""
+        return _values(judge, witness.example.inputs, witness.kind)
 
     @cached_property
     def data(self) -> list[str]:
@@ -297,6 +305,11 @@ class Evidence:
         return any(
             isinstance(part, Expectation) for line in self.judge.flat.lines for part in walk(line.right)
         )
+
+
+def _values(judge: Judge, inputs: Mapping[str, Any], kind: str) -> list[Reals]:
+    (answer,) = judge.oracle.ask(judge.flat, [inputs], PLAIN, kind)
+    return [value for value, _ in answer]
 
 
 def said_at(alike: Alike, example: Example) -> Sequence[Reals] | None:

@@ -84,6 +84,13 @@ def llama_rms_norm() -> Adapter:
     return module(lambda d, eps: LlamaRMSNorm(d, eps), lambda gamma: {"weight": gamma}, batch=None)
 
 
+def gemma_rms_norm() -> Adapter:
+    """Gemma's ``GemmaRMSNorm``, whose parameter is 0 at first: the gain is one more."""
+    from transformers.models.gemma.modeling_gemma import GemmaRMSNorm
+
+    return module(lambda d, eps: GemmaRMSNorm(d, eps), lambda gamma: {"weight": gamma}, batch=None)
+
+
 def t5_layer_norm() -> Adapter:
     """T5's ``T5LayerNorm``, which subtracts no mean and has no bias; the gain is put in as its parameter."""
     from transformers.models.t5.modeling_t5 import T5LayerNorm

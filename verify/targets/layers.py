@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from verify.adapt import Adapter, State, causal, layers, module
-from verify.targets.multihead import packed
+from verify.targets.multihead import packed, packed_biased
 
 
 def _attend(name: str, letter: str, w: Mapping[str, Tensor]) -> State:
@@ -31,6 +31,15 @@ def encoder_layer(**w: Tensor) -> State:
     return {**_attend("self_attn", "W", w), **_norm(1, 1, w), **_network(1, w), **_norm(2, 2, w)}
 
 
+def biased_layer(**w: Tensor) -> State:
+    """The same of a layer whose attention has biases."""
+    attends = {f"W_{each}": w[f"W_{each}"] for each in "qkvo"} | {
+        f"b_{each}": w[f"b_{each}"] for each in "qkvo"
+    }
+    made = {f"self_attn.{name}": what for name, what in packed_biased(**attends).items() if name != "*bias"}
+    return {**made, **_norm(1, 1, w), **_network(1, w), **_norm(2, 2, w)}
+
+
 def decoder_layer(own: str = "W", first: int = 1, network: int = 1, **w: Tensor) -> State:
     """The same of a layer that attends to an encoder, too; its letters as they are where no encoder stands before it."""
     norms = {**_norm(1, first, w), **_norm(2, first + 1, w), **_norm(3, first + 2, w)}
@@ -43,12 +52,18 @@ def _stacked(layer: Callable[..., State]) -> Callable[..., State]:
 
 
 def encoder(
-    stacked: bool, training: bool = False, norm_first: bool = False, gradients: bool = True
+    stacked: bool,
+    training: bool = False,
+    norm_first: bool = False,
+    gradients: bool = True,
+    biased: bool = False,
+    activation: str = "relu",
 ) -> Adapter:
     """``nn.TransformerEncoderLayer``, or ``nn.TransformerEncoder`` of such; without gradients it takes the fast path."""
 
     def layer(d_model: int, h: int, d_ff: int, eps: float) -> nn.Module:
         how: Any = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
+        how["activation"] = activation
         return nn.TransformerEncoderLayer(d_model, h, d_ff, 0.0, **how)
 
     def stack(d_model: int, h: int, d_ff: int, eps: float, L: int) -> nn.Module:
@@ -57,7 +72,12 @@ def encoder(
     how: Any = {"mask": "drop heads", "train": training, "grad": gradients}
     if stacked:
         return module(stack, _stacked(encoder_layer), lambda encode, x, mask: encode(x, mask=mask), **how)
-    return module(layer, encoder_layer, lambda encode, x, mask: encode(x, src_mask=mask), **how)
+    return module(
+        layer,
+        biased_layer if biased else encoder_layer,
+        lambda encode, x, mask: encode(x, src_mask=mask),
+        **how,
+    )
 
 
 def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> Adapter:

@@ -33,6 +33,25 @@ def cross_entropy() -> Adapted:
     return loss
 
 
+def smoothed_targets(y: Tensor, V: int, epsilon: float, like: Tensor) -> Tensor:
+    """The Annotated Transformer's: 1 − ε at the target, 0 at padding, ε over all others; nothing where none is asked."""
+    asked = (y > 0).unsqueeze(-1)
+    q = torch.full((*y.shape, V), epsilon / max(V - 2, 1), dtype=like.dtype, device=like.device)
+    q = q.scatter(-1, y.clamp(min=0).unsqueeze(-1), 1 - epsilon)
+    q[..., 0] = 0
+    return torch.where(asked, q, 0.0)
+
+
+def kl_div_of_words() -> Adapted:
+    """``F.kl_div`` from smoothed targets of each member, summed, over the number of targets; 0 without one."""
+
+    def one(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
+        q = smoothed_targets(y, s.shape[-1], epsilon, s).view_as(s)
+        return F.kl_div(s.log_softmax(-1), q, reduction="sum") / (y > 0).sum().clamp(min=1)
+
+    return lambda s, y, epsilon: by_member(lambda a, b: one(a, b, epsilon), s, y)
+
+
 def cross_entropy_of_words() -> Adapted:
     """``F.cross_entropy`` of each member, without smoothing."""
     return lambda s, y: by_member(F.cross_entropy, s, y)

@@ -41,6 +41,11 @@ def cosine_similarity() -> Adapted:
     return lambda x, y: F.cosine_similarity(x, y, -1)
 
 
+def normalized_product() -> Adapted:
+    """The scalar product of what ``F.normalize`` makes of both."""
+    return lambda x, y: (F.normalize(x, dim=-1) * F.normalize(y, dim=-1)).sum(-1)
+
+
 def cosine_scores() -> Adapted:
     """``F.cosine_similarity`` of every query with every key."""
     return lambda q, k: F.cosine_similarity(q.unsqueeze(-2), k.unsqueeze(-3), -1)

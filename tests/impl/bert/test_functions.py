@@ -44,6 +44,16 @@ def test_a_layer_is_the_one_stated_under_either_form_of_gelu(which, drawn, state
     assert within([layer(x, LayerWeights(*W), EPS, mask, approximation=which)], said)
 
 
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+def test_a_layer_normalised_before_its_sublayers_is_the_one_stated(activation, drawn, stated, within):
+    """With either network; another order is refused."""
+    (x, *W), mask = drawn((N, D), *in_layer()), torch.ones(N, N, dtype=torch.bool).tril()
+    how = {"norm": "pre", "activation": activation}
+    assert within(
+        [layer(x, LayerWeights(*W), EPS, mask, **how)], stated("bert.layer", [x, *W, EPS, mask], None, how)
+    )
+
+
 def test_the_encoder_is_the_one_stated(drawn, text):
     """Within the statement's bound, a token hidden; weights are small and ε is large, so that the bound stays small."""
     mask = torch.tensor([True, True, False, True])

@@ -25,7 +25,9 @@ def test_an_unknown_id_names_the_closest() -> None:
 def test_unknown_conventions_and_options_are_named_with_what_is_known() -> None:
     """Both mistakes get one clear line."""
     formula = find("normalization.layer_norm")
-    with pytest.raises(ValueError, match="has no convention 'epsilon'; it has: eps, divisor, intermediates"):
+    with pytest.raises(
+        ValueError, match="has no convention 'epsilon'; it has: eps, divisor, gain, intermediates"
+    ):
         formula.choose({"epsilon": "inside"})
     with pytest.raises(ValueError, match="convention eps is one of inside, outside; 'between' was given"):
         formula.choose({"eps": "between"})

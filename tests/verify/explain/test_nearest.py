@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,15 +12,19 @@ import torch
 import torch.nn.functional as F
 
 import impl.attention
+import impl.bert
 import impl.feedforward
 import impl.normalization
 import impl.positional
 import impl.transformer
 from impl.transformer.functions import EncoderLayerWeights
+from tests.mutants.transformer_layers import annotated_norm, normed_by
 from tests.verify.explain.explaining import earlier, scores, weights, why
 from verify import check
 from verify.adapt import function
 from verify.faults import Unusable
+from verify.targets.objectives import kl_div_of_words
+from verify.targets.ours import flatten
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
@@ -136,6 +141,22 @@ SOUND: list[tuple[str, Callable[..., Any], str]] = [
         ),
         "norm=pre",
     ),
+    (
+        "transformer.encoder_layer",
+        normed_by(annotated_norm, annotated_norm),
+        "norm=pre, eps=outside, divisor=unbiased",
+    ),
+    (
+        "bert.layer",
+        partial(flatten(impl.bert.layer), norm="pre", activation="relu"),
+        "norm=pre, activation=relu",
+    ),
+    (
+        "normalization.rms_norm",
+        lambda x, gamma, eps: x / (x.square().mean(-1, keepdim=True).sqrt() + eps) * (1 + gamma),
+        "eps=outside, gain=one_plus",
+    ),
+    ("objectives.cross_entropy", kl_div_of_words(), "smoothing=but_padding, divergence=kl"),
 ]
 
 

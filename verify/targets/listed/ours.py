@@ -22,6 +22,8 @@ FURTHER = (
     ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
     ours("transformer.encoder_layer", {"norm": "pre"}, norm="pre"),
     ours("bert.layer", {"approximation": "tanh"}, approximation="tanh"),
+    ours("bert.layer", {"norm": "pre", "activation": "relu"}, norm="pre", activation="relu"),
+    ours("normalization.rms_norm", {"gain": "one_plus"}, gain="one_plus"),
     ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
     ours("transformer.cost", {"projections": "counted"}, projections="counted"),
     ours("objectives.cross_entropy", {"smoothing": "others"}, smoothing="others"),

@@ -39,6 +39,13 @@ TORCH = (
         {"eps": "max_1e8"},
         CLAMPED,
     ),
+    torch(
+        "F.normalize",
+        "similarity.cosine",
+        "pytorch:normalized_product",
+        {"eps": "max_1e12"},
+        "normalises a vector; the scalar product is beside it",
+    ),
     torch("F.embedding", "embedding.token", "pytorch:embedding"),
     torch("nn.Embedding", "embedding.token", "pytorch:embedding_module"),
     torch(
@@ -188,6 +195,24 @@ TORCH = (
             ("nn.TransformerDecoder", "decoder", "", {"training": True}),
         )
     ),
+    *(
+        torch(
+            f"nn.TransformerEncoderLayer({shown})",
+            "bert.layer",
+            "layers:encoder",
+            conventions,
+            f"{POLARITY}; a fully masked row is 0",
+            ONE_WIDTH,
+            stacked=False,
+            training=True,
+            biased=True,
+            **options,
+        )
+        for shown, conventions, options in (
+            ("gelu", {}, {"activation": "gelu"}),
+            ("norm_first", {"norm": "pre", "activation": "relu"}, {"norm_first": True}),
+        )
+    ),
     torch(
         "nn.TransformerEncoderLayer(fast path)",
         "transformer.encoder_layer",
@@ -229,6 +254,13 @@ TORCH = (
     ),
     torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
     torch("F.cross_entropy", "objectives.cross_entropy", "objectives:cross_entropy", NONE_ASKED, ONE_MEAN),
+    torch(
+        "F.kl_div(smoothed targets)",
+        "objectives.cross_entropy",
+        "objectives:kl_div_of_words",
+        {"smoothing": "but_padding", "divergence": "kl"},
+        "takes the smoothed targets, which are made as the Annotated Transformer makes them; over the number of targets",
+    ),
     torch(
         "nn.CrossEntropyLoss",
         "objectives.cross_entropy",

@@ -130,6 +130,13 @@ TRANSFORMERS = (
         differs="normalises over channels of an image; here one pixel",
     ),
     Target("transformers", "LlamaRMSNorm", "normalization.rms_norm", "huggingface:llama_rms_norm"),
+    Target(
+        "transformers",
+        "GemmaRMSNorm",
+        "normalization.rms_norm",
+        "huggingface:gemma_rms_norm",
+        {"gain": "one_plus"},
+    ),
     Target("transformers", "T5LayerNorm", "normalization.rms_norm", "huggingface:t5_layer_norm"),
     Target(
         "transformers",
@@ -157,6 +164,29 @@ TRANSFORMERS = (
                 {"approximation": "tanh"},
                 {"backend": "sdpa", "act": "gelu_pytorch_tanh"},
             ),
+        )
+    ),
+    *(
+        Target(
+            "transformers",
+            name,
+            "bert.layer",
+            f"pre_norm:{adapter}",
+            {"norm": "pre", **conventions},
+            differs,
+            ONE_WIDTH,
+            {"backend": "sdpa"},
+        )
+        for name, adapter, conventions, differs in (
+            (
+                "GPT2Block",
+                "gpt2",
+                {"approximation": "tanh"},
+                "without a mask it is causal, so that it is always given one",
+            ),
+            ("ViTLayer", "vit", {}, ""),
+            ("EsmLayer", "esm", {}, "without rotary positions"),
+            ("WhisperEncoderLayer", "whisper", {}, "its keys have no bias, which changes nothing"),
         )
     ),
     Target("transformers", "BertPooler", "bert.pooler", "bert:pooler"),

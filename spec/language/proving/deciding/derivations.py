@@ -8,13 +8,15 @@ from itertools import product
 
 import sympy
 
-from spec.language.expr import Node
+from spec.language.arrays import Tensor
+from spec.language.calls import Application
+from spec.language.expr import Choice, Node
 from spec.language.formula import Formula
 from spec.language.proving.deciding.place import Given, Goal, Place, Range
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import RULES, Rule
 from spec.language.theorem import Assurance, Claim, Induction, Proof, Step, Theorem
-from spec.language.trees import free_symbols, substitute
+from spec.language.trees import free_symbols, substitute, walk
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,22 @@ class CheckedInduction:
 
 
 def conventions_of(theorem: Theorem, formula: Formula) -> Iterator[dict[str, str]]:
-    """Every choice of conventions under which a theorem is stated (rounding apart)."""
-    formula.choose(theorem.conventions)
+    """Every choice of conventions under which a theorem is stated (rounding apart); one, where it speaks of sizes alone."""
+    chosen = formula.choose(theorem.conventions)
+    if all(_speaks_of_sizes(claim) for claim in theorem.claims):
+        yield {c.name: chosen[c.name] for c in formula.conventions}
+        return
     open_ = [c for c in formula.conventions if c.name not in theorem.conventions]
     for options in product(*(c.options for c in open_)):
         yield {**theorem.conventions, **{c.name: option for c, option in zip(open_, options, strict=True)}}
+
+
+def _speaks_of_sizes(claim: Claim) -> bool:
+    """Whether a claim, shown without a line between its sides, has no part that a convention could change."""
+    sides = (claim.left, claim.right, claim.where)
+    return claim.proof == Proof(why=claim.proof.why, definition=claim.proof.definition) and not any(
+        isinstance(part, Tensor | Application | Choice) for side in sides for part in walk(side)
+    )
 
 
 def chain(claim: Claim, proof: Proof) -> list[tuple[Node, Step]]:
