@@ -31,7 +31,7 @@ from verify.inputs.examples import Example, realistic
 from verify.inputs.sizes import long_steps
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
-from verify.properties.slopes import differentiable, with_cotangents
+from verify.properties.slopes import differentiable, of_what_is_said, with_cotangents
 from verify.report import (
     CONFORMS,
     FALSIFIED,
@@ -239,7 +239,7 @@ class Grading:
         """
         setting, judge, dtype, grade = self.setting, self.setting.judge, example.dtype, self.grade
         if self.kind == "gradient":
-            example = with_cotangents(judge, example, setting.seed)
+            (example,) = of_what_is_said(judge, [with_cotangents(judge, example, setting.seed)])
         every = list(self._called(example, otherwise))
         if not every:
             return False
