@@ -14,6 +14,7 @@ from verify.accuracy.grades import LARGE
 from verify.explain.conventions import fully_said
 from verify.explain.evidence import Evidence
 from verify.explain.explain import Explanation, explain, explain_beside_conventions
+from verify.explain.slopes import undefined
 from verify.explain.range import conforming_range
 from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
@@ -315,13 +316,19 @@ class Trial:
                     if changes is self.why.changes
                     else Explanation(said, Reason.CONVENTIONS, changes)
                 )
-            failed = failed or f": {other.report.falsified[0].name} fails under it"
+            failed = failed or f": {other.report.falsified[0].name} fails under it{other.why_undefined()}"
         near = f"nearest to convention {options_said(self.why.changes)}{failed}"
         if not fully_said(self.setting.judge, self.why.changes):
             beside = explain_beside_conventions(Evidence(self.setting, self.request.kinds), self.report)
             if beside.said:
                 return beside
         return Explanation(near, Reason.NEAREST)
+
+    def why_undefined(self) -> str:
+        """What makes gradients NaN that fail, if it is a row about which nothing is said."""
+        sloped = self.report.falsified[0].kind == "gradient"
+        said = undefined(Evidence(self.setting, self.request.kinds)) if sloped else ""
+        return f": {said}" if said else ""
 
     def said(self) -> str:
         """What explains a falsification; where nothing does, in which line digits are lost, if that is certain."""

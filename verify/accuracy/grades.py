@@ -23,7 +23,7 @@ from verify.accuracy.beyond import EXACT, Beyond, accounts_for, violation
 from verify.accuracy.calls import PLAIN, Comparison, Way, gradient_of, value_of, ways
 from verify.accuracy.gradable import expected_at, gradable, kinked
 from verify.accuracy.grade import RARE, WORST, Grade
-from verify.accuracy.graded_examples import DEFAULT, GRADING, PATIENCE, samples
+from verify.accuracy.graded_examples import DEFAULT, GRADING, OFFSET_BY, PATIENCE, samples
 from verify.accuracy.lost_digits import Explained, begun, comparable, placed
 from verify.edges import SHAPES, STRICT
 from verify.faults import Fault, Unsupported
@@ -152,7 +152,7 @@ class AccuracyProperty(Property[Graded]):
                 key, grade = f"{kind}, {name} sizes", Grade(dtype, rare=RARE[kind])
                 self.grades[key] = grade
                 self.gradings[key] = Grading(
-                    setting, kind, name != DEFAULT, grade, kind in right, report, self.limit
+                    setting, kind, name not in (DEFAULT, OFFSET_BY), grade, kind in right, report, self.limit
                 )
                 try:  # sizes are chosen by how long calls take there, and such a call may fail
                     for number, example in enumerate(examples(setting, dtype, kind)):

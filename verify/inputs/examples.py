@@ -410,17 +410,18 @@ def realistic(
     sizes: Mapping[Size, int],
     dtype: str,
     seed: int,
-    masks: bool,
+    masks: int,
     supported: Supported = EVERY_SIZE,
     batch: tuple[int, ...] = (),
     number: int = 0,
 ) -> Example:
-    """Draw an example at realistic sizes; ``masks`` draws a random mask where the statement has one, and labels for all.
+    """Draw an example at realistic sizes; ``masks`` draws a mask where the statement has one (1: a random one; 2: one that leaves
+    half of the rows nothing), and labels for all.
 
     ``number`` is the place of the first number among those that are offered.
     """
     causal = supported.masks == "causal"  # there is no other, and none is a mask, too
-    space = _space(formula, masks or causal, supported)
+    space = _space(formula, bool(masks) or causal, supported)
     made = space.example(Recipe(0, 0, 0, int(masks), number, seed), dtype, batch, sizes, weights=seed)
     return replace(made, regime="as wide as real models")
 

@@ -242,8 +242,8 @@ EPSILONS = (1e-5, 1e-6, 1e-3, 1e-12, 1.0, 1e-8)
 """For ε."""
 POSITIVE_NUMBERS = (2.0, 1.0, 5.5, 0.75, 150.0, 0.003)
 """For other positive numbers: widths and the like."""
-SHARES = (0.1, 0.0, 0.35, 1.0, 0.75, 0.01)
-"""For numbers from 0 to 1."""
+SHARES = (0.1, 0.0, 0.35, 1.0, 0.75, 1e-9)
+"""For numbers from 0 to 1, one of them less than what float32 tells from 0 beside 1."""
 
 
 def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDArray[np.int64]:
