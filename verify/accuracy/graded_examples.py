@@ -116,15 +116,19 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
             yield made
 
 
-def _at(plan: Callable[[Sizing, str, str], Iterable[Sizes]], coarse: bool = False) -> Draw:
-    """Draw an example at each of the planned sizes at which a call does not take long, in 16-bit types too where ``coarse``.
+def _at(
+    plan: Callable[[Sizing, str, str], Iterable[Sizes]], coarse: bool = False, asked: bool = False
+) -> Draw:
+    """Draw an example at each of the planned sizes at which a call does not take long, in 16-bit types too where ``coarse``, or
+    where these are ``asked`` for.
 
     Values with a mask, too, where one has a long axis, or there are many layers; some rows are empty, if all is said of these.
     """
 
     def draw(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         space = _space(setting)
-        if space.supported.few or (dtype not in BROAD and not coarse):
+        judged = asked and any(check.name == f"value in {dtype}" for check in setting.report.checks)
+        if space.supported.few or not (dtype in BROAD or coarse or judged):
             return
         axes = {s for t in space.formula.tensors if t.role == "mask" for s in t.shape}
         axes = axes if kind == "value" and setting.caller.takes_mask else set()
@@ -202,8 +206,8 @@ def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
 
 
 def offset_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """Draw examples in which one input after the other is far from 0, each row as a whole, for values: where the digits of what all
-    entries have in common are subtracted again, careful arithmetic does not lose the others to them.
+    """Draw examples in which one input after the other is far from 0, each row as a whole, for values: where the digits of what
+    all entries have in common are subtracted again, careful arithmetic does not lose the others to them.
     """
     formula, sizes = setting.judge.formula, wide_sums(_space(setting))[0]
     real = [t for t in formula.tensors if t.role == "data" and t.domain in REAL and t.shape]
@@ -223,7 +227,7 @@ GRADING: dict[str, Draw] = {
     "single": _at(_single, coarse=True),
     "long": _at(_many),
     "one large": _at(_one),
-    "vast": _at(_vast),
+    "vast": _at(_vast, asked=True),
 }
 """Which examples are graded, by what is said of their sizes."""
 

@@ -29,7 +29,7 @@ REMEMBERED, ROOM = 1 << 18, 16 << 20
 """Bytes of an example that is remembered, and of all that are, of one space."""
 SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
-LARGEST = {"float16": 3e4}
+LARGEST = {"float16": 6e4}
 """Magnitudes that inputs do not exceed, in types with a narrow range."""
 UNUSUAL = 8
 """The place of numbers that nobody builds in, such as ε = 1e-3, while ids are any: what a kernel for a width of models has fixed

@@ -1,9 +1,10 @@
 """Regimes: how inputs are drawn. They are data: tables of names and generators, of which every one is drawn on purpose.
 
 What each kills: large scores (a softmax without its max-shift; masks filled with −10⁴ or −10⁹), tiny variances (where ε stands),
-a large mean (the one-pass variance), constant rows and ties (divisions by a spread), wide rows (everything normalised), one large
-entry (cancellation), vanishing rows (norms held above a constant), parameters at the values at which a model is initialised (a
-default put in the place of 0). A row is what the last axis holds.
+a large mean (the one-pass variance), constant rows and ties (divisions by a spread), wide rows (everything normalised), numbers
+near the largest of float16 (squares and sums held in it), one large entry (cancellation), vanishing rows (norms held above a
+constant), parameters at the values at which a model is initialised (a default put in the place of 0). A row is what the last axis
+holds.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ DATA: tuple[Regime, ...] = (
     Regime("large scale", _scaled(1e2)),
     Regime("large mean", _offset(2, 4)),
     Regime("narrow about a mean", _narrow),
-    Regime("huge scale", _scaled(1e4), moderate=False),
+    Regime("huge scale", _scaled(3e4), moderate=False),
     Regime("constant rows", _constant),
     Regime("small scale", _scaled(1e-3)),
     Regime("far below zero", _offset(4, 4.5, -1.0), moderate=False),

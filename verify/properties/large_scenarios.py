@@ -73,7 +73,7 @@ def _draw_large(
     number: int = 0,
     said: str = "",
 ) -> Example:
-    """Draw an example of large sizes, with a mask if it is ``masked`` and there are any: with empty rows, if all is said of these."""
+    """Draw an example of large sizes, with a mask if it is ``masked`` and there are any: with empty rows, if they are defined."""
     mask = (1 if judge.partial else 2) if len(space.masks) > 1 and masked else 0
     made = realistic(judge.formula, large.sizes, dtype, seed, mask, space.supported, number=number)
     made = change(judge.formula, large, made) if change else made
