@@ -96,5 +96,5 @@ def compared(
     outcome = worst(outcomes)
     outcome.violates = f"the derivative of {judge.formula.id} with respect to {outcome.what}"
     unasked = judge.partial and any((seed == 0).any() for seed in example.cotangents.values())
-    beside = ", though nothing is asked of entries about which nothing is said," if unasked else ""
+    beside = ", from upstream gradients of 0 wherever nothing is said," if unasked else ""
     return explain(judge, caller, outcome, example, f"the gradient of {outcome.what}", beside)
