@@ -214,7 +214,7 @@ def offset_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example
     for turn, tensor in enumerate(real[:OFFSETS] if kind == "value" and dtype in BROAD else ()):
         made = _realistic(setting, dtype, sizes, turn)
         value = made.inputs[tensor.name]
-        yield made.changed(**{tensor.name: rounded(value + OFFSET, dtype)})
+        yield setting.space().restrict(made.changed(**{tensor.name: rounded(value + OFFSET, dtype)}))
 
 
 DEFAULT, OFFSET_BY = "default", "offset"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.differentiation.gradients import obstacles, vjp
+from spec.language.differentiation.gradients import Derivative, obstacles, vjp
 from spec.language.evaluation.binding import sizes_at
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.precision import Precision
@@ -19,6 +19,7 @@ from spec.language.trees import substitute
 from verify.inputs.examples import Example, members, rounded
 from verify.oracle import PLAIN, Arithmetic, Question
 from verify.properties.judge import Expected, Judge
+from verify.slips.spots import rewritten
 
 REAL = ("real", "positive", "nonnegative")
 JUDGED = ("float64", "float32")
@@ -62,7 +63,7 @@ def expected_gradients_at(
     gradient = vjp(judge.formula, wrt, judge.conventions)
     arithmetic = Arithmetic(Precision.of(dtype, judge.conventions["intermediates"]))
     asked = [gradient_question(judge, inputs, cotangents, wrt)[1] for inputs, cotangents in points]
-    flat = _said(gradient.flat) if judge.form is None else judge.form(_said(gradient.flat))
+    flat = _lines(judge, gradient) if judge.form is None else judge.form(_lines(judge, gradient))
     answers = judge.oracle.ask(flat, asked, arithmetic, dtype)
     return [  # what the walk cannot say (NaN beside an infinite bound) is not judged
         {
@@ -78,7 +79,7 @@ def gradient_question(
 ) -> Question:
     """What the oracle is asked for a gradient: the lines of the derivative, and their inputs, cotangents among them."""
     gradient = vjp(judge.formula, wrt, judge.conventions)
-    return _said(gradient.flat), {**inputs, **gradient.seeded(cotangents, sizes_at(judge.flat, inputs))}
+    return _lines(judge, gradient), {**inputs, **gradient.seeded(cotangents, sizes_at(judge.flat, inputs))}
 
 
 def announce(judge: Judge, examples: Iterable[Example], more: bool = False) -> None:
@@ -140,15 +141,14 @@ def expected_batch(
     return found
 
 
+def _lines(judge: Judge, gradient: Derivative) -> Flat:
+    """The lines of a derivative with 0 for what the statement says nothing about, of which no cotangent asks anything."""
+    return _said(gradient.flat) if judge.partial else gradient.flat
+
+
 @lru_cache(maxsize=256)
 def _said(flat: Flat) -> Flat:
-    """The lines of a derivative with 0 for what the statement says nothing about, of which no cotangent asks anything."""
-    return replace(
-        flat,
-        lines=tuple(
-            replace(line, right=substitute(line.right, {Undefined(): lift(0)})) for line in flat.lines
-        ),
-    )
+    return rewritten(flat, {line: substitute(line.right, {Undefined(): lift(0)}) for line in flat.lines})
 
 
 def of_what_is_said(judge: Judge, examples: Iterable[Example]) -> list[Example]:
