@@ -265,7 +265,7 @@ def test_no_convention_excuses_gradients_that_are_nan():
     """Its values are ours, its gradients are NaN where nothing is permitted, though nothing is asked of these rows."""
     report = check(added, SOFTMAX, conventions="auto", max_examples=24)
     assert (report.verdict, report.found) == ("falsified", {})
-    assert report.headline == "falsified: where the mask leaves a row nothing, the gradient of s is NaN"
+    assert report.headline.endswith("where the mask leaves a row nothing, the gradient of s is NaN")
 
 
 def test_what_makes_gradients_nan_is_said_beside_the_nearest_convention():

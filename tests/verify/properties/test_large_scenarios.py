@@ -167,11 +167,11 @@ def test_rows_that_see_nothing_are_among_many_keys():
 
 
 def test_members_of_which_nothing_is_said_leave_the_gradients_of_a_large_batch_alone():
-    """Rows that see nothing are NaN, and with them the gradient of every parameter, to which all members contribute."""
+    """Rows that see nothing are NaN; the gradient of a parameter, to which all members contribute, is that of all other rows."""
 
     def undefined(x, y, *inputs):
         z, mask = impl.attention.multi_head(x, y, *inputs), inputs[-1]
-        return z if mask is None else z * torch.where(mask.any(-1, keepdim=True), 1.0, torch.nan)
+        return z if mask is None else torch.where(mask.any(-1, keepdim=True), z, torch.nan)
 
     report = held(undefined, "attention.multi_head", conventions={"fully_masked": "unspecified"})
     assert names(report) == []
