@@ -15,6 +15,7 @@ from verify.explain.conventions import fully_said
 from verify.explain.evidence import Evidence
 from verify.explain.explain import Explanation, explain, explain_beside_conventions
 from verify.explain.range import conforming_range
+from verify.explain.slopes import undefined
 from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
 from verify.isolation import isolated_answer
@@ -25,7 +26,7 @@ from verify.properties.judge import Judge
 from verify.properties.setting import Setting
 from verify.properties.slopes import undifferentiated
 from verify.properties.unsaid_sizes import where_something_is_said
-from verify.report import CONFORMS, CheckResult, Reason, Report, options_said, versions
+from verify.report import CONFORMS, WIDE, CheckResult, Reason, Report, conventions_said, versions
 from verify.request import Conventions, Progress, Request, Rules
 from verify.search.found import Budget, Clock
 from verify.search.loop import Search
@@ -211,6 +212,8 @@ class Trial:
         )
         if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
             report.notes.append(f"{caller.name} takes no mask: checked without masks")
+        if judge.conventions["intermediates"] == "storage":
+            report.notes.append(f"intermediates=storage: {WIDE}")
         if caller.taken.said:
             report.notes.append(caller.taken.said)
         if formula.law is None and (without := undifferentiated(judge)):
@@ -309,19 +312,25 @@ class Trial:
             other = Trial.prepared(fn, self.request.under(changes).briefly(self.setting.clock.left))
             other.run()
             if not other.report.falsified:
-                said = f"conforms under convention {options_said(changes)}"
+                said = f"conforms under convention {conventions_said(changes)}"
                 return (
                     self.why
                     if changes is self.why.changes
                     else Explanation(said, Reason.CONVENTIONS, changes)
                 )
-            failed = failed or f": {other.report.falsified[0].name} fails under it"
-        near = f"nearest to convention {options_said(self.why.changes)}{failed}"
+            failed = failed or f": {other.report.falsified[0].name} fails under it{other.why_undefined()}"
+        near = f"nearest to convention {conventions_said(self.why.changes)}{failed}"
         if not fully_said(self.setting.judge, self.why.changes):
             beside = explain_beside_conventions(Evidence(self.setting, self.request.kinds), self.report)
             if beside.said:
                 return beside
         return Explanation(near, Reason.NEAREST)
+
+    def why_undefined(self) -> str:
+        """What makes gradients NaN that fail, if it is a row about which nothing is said."""
+        sloped = self.report.falsified[0].kind == "gradient"
+        said = undefined(Evidence(self.setting, self.request.kinds)) if sloped else ""
+        return f": {said}" if said else ""
 
     def said(self) -> str:
         """What explains a falsification; where nothing does, in which line digits are lost, if that is certain."""

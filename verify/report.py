@@ -364,11 +364,16 @@ class Report:
         """The verdict in a sentence: under which conventions, where these were found, at which sizes and within which range; what
         explains it, and where it conforms.
         """
-        under = options_said(self.found)
+        under = conventions_said(self.found)
         said = self.verdict + (f" under {under}" if under else "")
         said += f" where {self.sizes}" if self.sizes else ""
         said += f" within {self.within}" if self.within else ""
-        said += ", without gradients" if self._without_gradients else ""
+        if self._without_gradients:
+            coarse = [
+                str(check.dtype) for check in self.checks if check.kind == "gradient" and check.reported
+            ]
+            judged = f" ({', '.join(coarse)}: reported, not judged)" if coarse else ""
+            said += f", without gradients{judged}"
         said += f": {self.hint}" if self.hint else ""
         wrong = [
             each.says
@@ -406,6 +411,15 @@ class Report:
 def options_said(options: Mapping[str, str]) -> str:
     """Conventions as one names them: ``eps=outside, divisor=unbiased``."""
     return ", ".join(f"{name}={option}" for name, option in options.items())
+
+
+WIDE = "every operation may round to the type of the inputs, and nothing is said of what overflows it"
+"""What ``intermediates=storage`` comes to."""
+
+
+def conventions_said(options: Mapping[str, str]) -> str:
+    """Conventions as a sentence names them, with what is not judged under one that widens every bound."""
+    return options_said(options) + (f" ({WIDE})" if options.get("intermediates") == "storage" else "")
 
 
 def jsonable(value: Any) -> Any:

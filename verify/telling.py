@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.evaluation.precision import FORMATS
+
 ALSO, LONG = 8, 200
 """Lines about what else failed, and characters of each, unless everything is asked for."""
 ENTRIES, ALL = 60, 400
@@ -162,6 +164,7 @@ def rest_lines(report: Any, verbose: bool = False) -> Iterator[str]:
             yield f"imprecise: {check.message}"
     yield from _inconclusive_lines(report, verbose)
     yield from _conforming_lines(report, verbose)
+    yield from _type_lines(report)
     for each in report.properties:
         if verbose or each.notable:
             yield f"property: {each}"
@@ -193,6 +196,18 @@ def _conforming_lines(report: Any, verbose: bool) -> Iterator[str]:
             yield f"conforms: {check.name}: {check.examples} examples{ratio}"
     elif found:
         yield f"conforms: {len(found)} {'check' if len(found) == 1 else 'checks'}"
+
+
+def _type_lines(report: Any) -> Iterator[str]:
+    """In which types values are judged, which are graded alone, and which nothing was tried in."""
+    judged = [check.dtype for check in report.checks if check.name == f"value in {check.dtype}"]
+    graded = [
+        check.dtype for check in report.checks if check.kind == "accuracy" and check.dtype not in judged
+    ]
+    others = [name for name in FORMATS if name not in (*judged, *graded)]
+    parts = (judged, ""), (graded, "graded only: "), (others, "not tried: ")
+    if judged and (graded or others):
+        yield "types: " + "; ".join(said + ", ".join(names) for names, said in parts if names)
 
 
 def _cut(text: str) -> str:

@@ -56,9 +56,13 @@ wrong(TEXT, "first_word_is_padding", "Leaves out word 0, taking it for padding."
 wrong(TEXT, "normaliser_detached", "No gradient reaches the normaliser.")(
     lambda s, y: (at(s, y) - s.logsumexp(-1).detach()).sum(-1)
 )
-right(TEXT, "by_log_sum_exp", "The word's logit less the log-sum-exp of its row.")(
-    lambda s, y: (at(s, y) - s.logsumexp(-1)).sum(-1)
-)
+
+
+@right(TEXT)
+def by_log_sum_exp(s, y):
+    """The word's logit less the log-sum-exp of its row, both relative to the largest."""
+    s = s - s.amax(-1, keepdim=True).detach()
+    return (at(s, y) - s.logsumexp(-1)).sum(-1)
 
 
 @right(TEXT)

@@ -160,8 +160,9 @@ def by_cross_entropy(ids, s_f, s_b):
 
 @right(OBJECTIVE)
 def by_log_sum_exp(ids, s_f, s_b):
-    """The word's logit less the log-sum-exp of its row."""
+    """The word's logit less the log-sum-exp of its row, both relative to the largest."""
     s = torch.stack([s_f, s_b])
+    s = s - s.amax(-1, keepdim=True).detach()
     return (at(s, ids.expand(2, *ids.shape)) - s.logsumexp(-1)).sum((0, -1))
 
 

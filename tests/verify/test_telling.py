@@ -133,3 +133,18 @@ def test_lists_of_different_lengths_are_told_as_they_are():
     """What is given to a search is no array: it has no shape to be said."""
     example = Counterexample({"prompts": [[1, 2], [3]] * 60}, "float32", violates="a batch is its members")
     assert counterexample_lines(example, 3)[0].startswith("prompts = [[1, 2], [3], ")
+
+
+def test_types_that_were_not_tried_are_said():
+    """Which are judged, graded alone, or not tried; and what a convention leaves out."""
+    report = check(impl.scores.dot, "scores.dot", max_examples=8)
+    assert "types: float64, float32; graded only: bfloat16; not tried: float16" in str(report)
+    coarse = check(
+        impl.scores.dot,
+        "scores.dot",
+        max_examples=8,
+        dtypes=["float16"],
+        conventions={"intermediates": "storage"},
+    )
+    assert coarse.headline == "conforms, without gradients (float16: reported, not judged)"
+    assert "nothing is said of what overflows it" in str(coarse)

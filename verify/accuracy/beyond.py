@@ -59,8 +59,6 @@ def violation(judge: Judge, caller: Caller, example: Example, compared: Comparis
         again = (gradient_of if example.cotangents else value_of)(judge, caller, exact, compared.way)
     except (Fault, Unsupported):  # it is judged in float64 at ordinary sizes
         return Beyond()
-    if again is None:
-        return Beyond()
     other, remaining = _furthest(judge, exact, again)
     if other.fails:
         return replace(_said(other, exact), double=again)

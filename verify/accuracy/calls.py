@@ -25,7 +25,7 @@ from verify.inputs.sizes import sizing
 from verify.properties.gradients import backward
 from verify.properties.judge import Judge
 from verify.properties.scenarios import passed_once
-from verify.properties.slopes import differentiable, gradient_question, unsaid
+from verify.properties.slopes import differentiable, gradient_question
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 
@@ -122,7 +122,7 @@ def ways(judge: Judge, caller: Caller, example: Example, kind: str) -> tuple[Way
     return tuple(dict.fromkeys(way for way in found if way != PLAIN))
 
 
-def value_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -> Comparison | None:
+def value_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -> Comparison:
     """The values."""
     asked = _called(judge, example, way)
     arguments = passed_once(judge, asked, _arguments(caller, asked, way, way.training))
@@ -142,17 +142,13 @@ def _as_one(results: torch.Tensor) -> torch.Tensor:
     return one if bool((results == one).all()) else results
 
 
-def gradient_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -> Comparison | None:
+def gradient_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -> Comparison:
     """The gradients; those by inputs without a path to the outputs are 0, and so are all where the outputs carry none. In a batch
     only the first member has a share in them.
-
-    None where the statement does not say what they are.
 
     Raises:
         Fault: the call or the backward pass fails.
     """
-    if unsaid(judge, example):
-        return None
     asked = _called(judge, example, way)
     arguments = _arguments(caller, asked, way, True)
     outputs = caller.results(arguments, asked.sizes, asked.batch, asked.dtype)

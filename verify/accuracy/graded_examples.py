@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from verify.inputs.examples import UNUSUAL, Example, realistic
+from verify.inputs.examples import UNUSUAL, Example, realistic, rounded
+from verify.inputs.ranges import REAL
 from verify.inputs.sizes import (
     BLOCKS,
     GRADED,
@@ -46,6 +47,8 @@ BROAD, SHORT, ALIGNED, WHOLE = {"float32": 3.2e7}, 3.2e6, 1e8, 1.3e8
 sizes are whole blocks; and one whose data are large along each axis."""
 SAMPLES, WIDE_SAMPLES = 24, {"value": 16, "gradient": 8}
 """Random evaluations for an example at default sizes, and for a wide one."""
+OFFSETS, OFFSET = 3, 2.0**14
+"""How many inputs are moved away from 0, and how far: a number that 16-bit types hold, of which float32 leaves ten bits."""
 MODEL = 9e5
 """What an example of a stack of layers or of a whole model costs at least (:mod:`verify.inputs.sizes`)."""
 PATIENCE = 2.0
@@ -61,7 +64,7 @@ def _space(setting: Setting) -> Sizing:
 
 
 def _realistic(
-    setting: Setting, dtype: str, sizes: Sizes, turn: int = 0, masks: bool = False, number: int = 0
+    setting: Setting, dtype: str, sizes: Sizes, turn: int = 0, masks: int = 0, number: int = 0
 ) -> Example:
     supported, seed = setting.caller.sizes, setting.seed + turn
     return realistic(setting.judge.formula, sizes, dtype, seed, masks, supported, number=number)
@@ -113,22 +116,26 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
             yield made
 
 
-def _at(plan: Callable[[Sizing, str, str], Iterable[Sizes]], coarse: bool = False) -> Draw:
-    """Draw an example at each of the planned sizes at which a call does not take long, in 16-bit types too where ``coarse``.
+def _at(
+    plan: Callable[[Sizing, str, str], Iterable[Sizes]], coarse: bool = False, asked: bool = False
+) -> Draw:
+    """Draw an example at each of the planned sizes at which a call does not take long, in 16-bit types too where ``coarse``, or
+    where these are ``asked`` for.
 
-    Values with a mask, too, where one has a long axis, or there are many layers.
+    Values with a mask, too, where one has a long axis, or there are many layers; some rows are empty, if all is said of these.
     """
 
     def draw(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         space = _space(setting)
-        if space.supported.few or (dtype not in BROAD and not coarse):
+        judged = asked and any(check.name == f"value in {dtype}" for check in setting.report.checks)
+        if space.supported.few or not (dtype in BROAD or coarse or judged):
             return
         axes = {s for t in space.formula.tensors if t.role == "mask" for s in t.shape}
         axes = axes if kind == "value" and setting.caller.takes_mask else set()
         for sizes in plan(space, dtype, kind):
             masked = any(sizes.get(axis, 0) >= BLOCKS[-1] for axis in axes)
             masked |= bool(axes) and any(sizes[size] >= TALL for size in space.layers)
-            for masks in (False, True)[: 1 + masked]:
+            for masks in (0, 1 if setting.judge.partial else 2)[: 1 + masked]:
                 if _affordable(setting, dtype, sizes):
                     yield _realistic(setting, dtype, sizes, masks=masks)
 
@@ -198,16 +205,29 @@ def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
         yield example
 
 
-DEFAULT = "default"
+def offset_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """Draw examples in which one input after the other is far from 0, each row as a whole, for values: where the digits of what
+    all entries have in common are subtracted again, careful arithmetic does not lose the others to them.
+    """
+    formula, sizes = setting.judge.formula, wide_sums(_space(setting))[0]
+    real = [t for t in formula.tensors if t.role == "data" and t.domain in REAL and t.shape]
+    for turn, tensor in enumerate(real[:OFFSETS] if kind == "value" and dtype in BROAD else ()):
+        made = _realistic(setting, dtype, sizes, turn)
+        value = made.inputs[tensor.name]
+        yield setting.space().restrict(made.changed(**{tensor.name: rounded(value + OFFSET, dtype)}))
+
+
+DEFAULT, OFFSET_BY = "default", "offset"
 GRADING: dict[str, Draw] = {
     "wide": wide_examples,
     DEFAULT: default_examples,
+    OFFSET_BY: offset_examples,
     "no small": _at(_no_small, coarse=True),
     "aligned": aligned_examples,
     "single": _at(_single, coarse=True),
     "long": _at(_many),
     "one large": _at(_one),
-    "vast": _at(_vast),
+    "vast": _at(_vast, asked=True),
 }
 """Which examples are graded, by what is said of their sizes."""
 
@@ -223,4 +243,4 @@ def samples(setting: Setting, kind: str, wide: bool) -> tuple[int, ...]:
     return (many // 2, many) if wide and kind == "value" else (many,)
 
 
-__all__ = ["DEFAULT", "GRADING", "samples"]
+__all__ = ["DEFAULT", "GRADING", "OFFSET_BY", "samples"]

@@ -23,7 +23,7 @@ from verify.accuracy.beyond import EXACT, Beyond, accounts_for, violation
 from verify.accuracy.calls import PLAIN, Comparison, Way, gradient_of, value_of, ways
 from verify.accuracy.gradable import expected_at, gradable, kinked
 from verify.accuracy.grade import RARE, WORST, Grade
-from verify.accuracy.graded_examples import DEFAULT, GRADING, PATIENCE, samples
+from verify.accuracy.graded_examples import DEFAULT, GRADING, OFFSET_BY, PATIENCE, samples
 from verify.accuracy.lost_digits import Explained, begun, comparable, placed
 from verify.edges import SHAPES, STRICT
 from verify.faults import Fault, Unsupported
@@ -31,7 +31,7 @@ from verify.inputs.examples import Example, realistic
 from verify.inputs.sizes import long_steps
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
-from verify.properties.slopes import differentiable, with_cotangents
+from verify.properties.slopes import differentiable, of_what_is_said, with_cotangents
 from verify.report import (
     CONFORMS,
     FALSIFIED,
@@ -152,7 +152,7 @@ class AccuracyProperty(Property[Graded]):
                 key, grade = f"{kind}, {name} sizes", Grade(dtype, rare=RARE[kind])
                 self.grades[key] = grade
                 self.gradings[key] = Grading(
-                    setting, kind, name != DEFAULT, grade, kind in right, report, self.limit
+                    setting, kind, name not in (DEFAULT, OFFSET_BY), grade, kind in right, report, self.limit
                 )
                 try:  # sizes are chosen by how long calls take there, and such a call may fail
                     for number, example in enumerate(examples(setting, dtype, kind)):
@@ -239,7 +239,7 @@ class Grading:
         """
         setting, judge, dtype, grade = self.setting, self.setting.judge, example.dtype, self.grade
         if self.kind == "gradient":
-            example = with_cotangents(judge, example, setting.seed)
+            (example,) = of_what_is_said(judge, [with_cotangents(judge, example, setting.seed)])
         every = list(self._called(example, otherwise))
         if not every:
             return False

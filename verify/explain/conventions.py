@@ -23,7 +23,7 @@ from verify.properties.plain_calls import check_gradients, check_values
 from verify.properties.precision import digits_inside
 from verify.properties.setting import Setting
 from verify.properties.unsaid_sizes import where_something_is_said
-from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, options_said
+from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, conventions_said
 
 MOST = 2
 """Other choices that are tried where the nearest fails after all: each is a check of its own."""
@@ -57,8 +57,8 @@ class Nearest:
 
     @cached_property
     def said(self) -> str:
-        """What it changes: ``eps=outside, divisor=unbiased``."""
-        return options_said(self.changes)
+        """What it changes, in words."""
+        return conventions_said(self.changes)
 
     @property
     def vacuous(self) -> bool:

@@ -25,7 +25,7 @@ from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import compared, pulled
 from verify.properties.judge import Expected, Judge, Reals
-from verify.properties.slopes import REAL, differentiable, expected_batch, unsaid, with_cotangents
+from verify.properties.slopes import REAL, differentiable, expected_batch, of_what_is_said, with_cotangents
 from verify.properties.values import compare
 from verify.search.outcome import Outcome, worst
 from verify.subject.sandbox import PRECISIONS
@@ -448,12 +448,11 @@ def _value(evidence: Evidence, example: Example) -> Seen | None:
 
 def _gradient(evidence: Evidence, example: Example) -> Seen | None:
     judge, caller = evidence.judge, evidence.caller
+    (example,) = of_what_is_said(judge, [example])
     arguments = caller.arguments(example.inputs, KIND, grad=True, generator_seed=example.generator_seed)
     try:
         found = pulled(caller, example, arguments)
     except Fault:
-        return None
-    if unsaid(judge, example):
         return None
 
     def under(by: Judge) -> tuple[Sequence[Expected], Outcome]:

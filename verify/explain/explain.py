@@ -36,7 +36,7 @@ from verify.explain.probes import (
     unread_inputs,
 )
 from verify.explain.sizes import at_entries, at_sizes
-from verify.explain.slopes import stopped
+from verify.explain.slopes import stopped, undefined
 from verify.faults import Unsupported
 from verify.properties.edges_of_use import REMEDY, leaking
 from verify.properties.leaks import UNREAD
@@ -76,7 +76,11 @@ CAUSES: Causes = (
 )
 """Causes that are looked for where no other conventions explain what fails."""
 
-SLOPES: Causes = ((stopped, Reason.CAUSE), (gradients_roundabout, Reason.CAUSE))
+SLOPES: Causes = (
+    (undefined, Reason.CAUSE),
+    (stopped, Reason.CAUSE),
+    (gradients_roundabout, Reason.CAUSE),
+)
 """Causes that are looked for where gradients fail and values do not."""
 
 

@@ -19,7 +19,7 @@ from verify.explain.probes import listed
 from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import pulled
-from verify.properties.slopes import differentiable, with_cotangents
+from verify.properties.slopes import differentiable, of_what_is_said, with_cotangents
 
 EXAMPLES = 4
 """Examples at which gradients are looked at."""
@@ -67,13 +67,30 @@ def stopped(evidence: Evidence) -> str:
     return ""
 
 
+def undefined(evidence: Evidence) -> str:
+    """Gradients that are NaN exactly where a mask leaves some row nothing."""
+    judge = evidence.judge
+    permits = judge.conventions.get("polarity") != "true_drops"
+    names, cases = dict[str, None](), set[tuple[bool, bool]]()
+    for slopes in _seen(evidence):
+        masks = (slopes.example.inputs.get(t.name) for t in judge.formula.tensors if t.role == "mask")
+        empty = any(mask is not None and not (mask == permits).any(-1).all() for mask in masks)
+        lost = [name for name, terms in slopes.terms.items() if not np.isfinite(terms).all()]
+        names |= dict.fromkeys(lost)
+        cases.add((empty, bool(lost)))
+    if cases != {(True, True), (False, False)}:
+        return ""
+    return f"where the mask leaves a row nothing, the gradient of {listed(names)} is NaN"
+
+
 def _seen(evidence: Evidence) -> Iterator[Slopes]:
     """Ordinary examples in float64 with what autograd finds at them."""
     judge, caller, space = evidence.judge, evidence.caller, evidence.setting.space(moderate=True)
     random = np.random.default_rng(0)
     for recipe in space.plan(3 * EXAMPLES, 0):
         ordinary = recipe._replace(regime=0, other=0, sizes=recipe.sizes % 3)
-        example = with_cotangents(judge, space.example(ordinary, "float64"), recipe.seed)
+        drawn = with_cotangents(judge, space.example(ordinary, "float64"), recipe.seed)
+        (example,) = of_what_is_said(judge, [drawn])
         seed = example.generator_seed
         arguments = caller.arguments(example.inputs, example.dtype, grad=True, generator_seed=seed)
         try:
@@ -146,4 +163,4 @@ def _constant(value: Any, _: Any) -> Any:
     return value
 
 
-__all__ = ["stopped"]
+__all__ = ["stopped", "undefined"]

@@ -29,7 +29,7 @@ REMEMBERED, ROOM = 1 << 18, 16 << 20
 """Bytes of an example that is remembered, and of all that are, of one space."""
 SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
-LARGEST = {"float16": 3e4}
+LARGEST = {"float16": 6e4}
 """Magnitudes that inputs do not exceed, in types with a narrow range."""
 UNUSUAL = 8
 """The place of numbers that nobody builds in, such as ε = 1e-3, while ids are any: what a kernel for a width of models has fixed
@@ -410,17 +410,18 @@ def realistic(
     sizes: Mapping[Size, int],
     dtype: str,
     seed: int,
-    masks: bool,
+    masks: int,
     supported: Supported = EVERY_SIZE,
     batch: tuple[int, ...] = (),
     number: int = 0,
 ) -> Example:
-    """Draw an example at realistic sizes; ``masks`` draws a random mask where the statement has one, and labels for all.
+    """Draw an example at realistic sizes; ``masks`` draws a mask where the statement has one (1: a random one; 2: one that leaves
+    half of the rows nothing), and labels for all.
 
     ``number`` is the place of the first number among those that are offered.
     """
     causal = supported.masks == "causal"  # there is no other, and none is a mask, too
-    space = _space(formula, masks or causal, supported)
+    space = _space(formula, bool(masks) or causal, supported)
     made = space.example(Recipe(0, 0, 0, int(masks), number, seed), dtype, batch, sizes, weights=seed)
     return replace(made, regime="as wide as real models")
 

@@ -1,9 +1,10 @@
 """Regimes: how inputs are drawn. They are data: tables of names and generators, of which every one is drawn on purpose.
 
 What each kills: large scores (a softmax without its max-shift; masks filled with −10⁴ or −10⁹), tiny variances (where ε stands),
-a large mean (the one-pass variance), constant rows and ties (divisions by a spread), wide rows (everything normalised), one large
-entry (cancellation), vanishing rows (norms held above a constant), parameters at the values at which a model is initialised (a
-default put in the place of 0). A row is what the last axis holds.
+a large mean (the one-pass variance), constant rows and ties (divisions by a spread), wide rows (everything normalised), numbers
+near the largest of float16 (squares and sums held in it), one large entry (cancellation), vanishing rows (norms held above a
+constant), parameters at the values at which a model is initialised (a default put in the place of 0). A row is what the last axis
+holds.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ DATA: tuple[Regime, ...] = (
     Regime("large scale", _scaled(1e2)),
     Regime("large mean", _offset(2, 4)),
     Regime("narrow about a mean", _narrow),
-    Regime("huge scale", _scaled(1e4), moderate=False),
+    Regime("huge scale", _scaled(3e4), moderate=False),
     Regime("constant rows", _constant),
     Regime("small scale", _scaled(1e-3)),
     Regime("far below zero", _offset(4, 4.5, -1.0), moderate=False),
@@ -242,8 +243,8 @@ EPSILONS = (1e-5, 1e-6, 1e-3, 1e-12, 1.0, 1e-8)
 """For ε."""
 POSITIVE_NUMBERS = (2.0, 1.0, 5.5, 0.75, 150.0, 0.003)
 """For other positive numbers: widths and the like."""
-SHARES = (0.1, 0.0, 0.35, 1.0, 0.75, 0.01)
-"""For numbers from 0 to 1."""
+SHARES = (0.1, 0.0, 0.35, 1.0, 0.75, 1e-9)
+"""For numbers from 0 to 1, one of them less than what float32 tells from 0 beside 1."""
 
 
 def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDArray[np.int64]:

@@ -65,6 +65,7 @@ EXTREME = (
     Situation("a vocabulary", 1, 1543, 8_000, scale=2.0, copies=512, whole=(1543,), numbers=(1.0, 1.0)),
     Situation("small numbers", 4, 7, 10_000, scale=0.008, whole=(11,), numbers=(0.004, 0.9)),
     Situation("a small share", 3, 101, 10_000, scale=0.5, whole=(101,), numbers=(1.0, 0.02)),
+    Situation("next to no share", 3, 7, 2_000, scale=0.5, whole=(7,), numbers=(1.0, 1e-20)),
     Situation("far from zero", 4, 7, 10_000, offset=200.0, whole=(7,)),
     Situation("large numbers", 4, 7, 10_000, scale=51.0, whole=(7,), numbers=(64.0, 0.95)),
 )

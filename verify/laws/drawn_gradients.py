@@ -7,6 +7,7 @@ a statement of its own, with what was drawn among its inputs, and is differentia
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -25,7 +26,7 @@ from verify.properties.gradients import backward, compared
 from verify.properties.judge import Expected, Judge
 from verify.properties.plain_calls import GradientProperty
 from verify.properties.setting import Setting
-from verify.properties.slopes import differentiable, expected_gradients, unsaid, with_cotangents
+from verify.properties.slopes import differentiable, expected_gradients, of_what_is_said, with_cotangents
 from verify.search.outcome import Outcome
 from verify.subject.returned import values
 
@@ -110,7 +111,6 @@ def judge_drawn(judge: Judge, given: Judge, setting: Setting, example: Example) 
     )
     try:
         outputs = caller.results(arguments, example.sizes, example.batch, example.dtype)
-        found = backward(caller, example, arguments, outputs)
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
     inputs = dict(example.inputs)
@@ -121,8 +121,12 @@ def judge_drawn(judge: Judge, given: Judge, setting: Setting, example: Example) 
         if item.role == "mask" and inputs.get(item.name) is None:
             shape = tuple(whole(size, example.sizes) for size in item.shape)
             inputs[item.name] = np.full(shape, judge.formula.absent(judge.conventions))
-    if unsaid(given, example.changed(**inputs)):
-        return Outcome(idle=True)
+    (asked,) = of_what_is_said(given, [example.changed(**inputs)])
+    example = replace(example, cotangents=asked.cotangents)
+    try:
+        found = backward(caller, example, arguments, outputs)
+    except Fault as fault:
+        return Outcome.of_fault(fault, judge.formula.title)
     wrt = differentiable(given)
     expected = expected_gradients(given, inputs, example.cotangents, wrt, example.dtype)
     for name in found:

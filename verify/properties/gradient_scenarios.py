@@ -20,7 +20,7 @@ from verify.inputs.examples import Example
 from verify.inputs.layouts import transposed, with_gaps
 from verify.properties.gradients import backward, compared, judge_gradient
 from verify.properties.judge import Judge
-from verify.properties.slopes import expected_batch, unsaid
+from verify.properties.slopes import expected_batch, of_what_is_said
 from verify.properties.values import explain
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
@@ -31,12 +31,11 @@ Scene = Callable[[Judge, Caller, Example], Outcome]
 
 
 def _judged(play: Scene) -> Scene:
-    """A fault is an infinite ratio; where the statement leaves something unsaid nothing is played."""
+    """A fault is an infinite ratio; of entries about which the statement says nothing nothing is asked."""
 
     @wraps(play)
     def scene(judge: Judge, caller: Caller, example: Example) -> Outcome:
-        if unsaid(judge, example):
-            return Outcome(idle=True)
+        (example,) = of_what_is_said(judge, [example])
         try:
             return explain(judge, caller, play(judge, caller, example), example)
         except Fault as fault:
@@ -82,13 +81,15 @@ def one_at_a_time(judge: Judge, caller: Caller, example: Example) -> Outcome:
 
 
 def of_stride_0(x: torch.Tensor) -> torch.Tensor:
-    """A tensor of equal entries as a sum passes it back: one number, expanded with stride 0."""
-    return x.flatten()[:1].squeeze(0).expand(x.shape) if x.numel() else x
+    """A tensor of equal entries as a sum passes it back: one number, expanded with stride 0; another stays as it is."""
+    one = x.flatten()[:1].squeeze(0).expand(x.shape) if x.numel() else x
+    return one if torch.equal(one, x) else x
 
 
 def with_ones(example: Example) -> Example:
-    """The example with the cotangents that a sum over the outputs passes back."""
-    return replace(example, cotangents={name: np.ones_like(c) for name, c in example.cotangents.items()})
+    """The example with the cotangents that a sum over the outputs passes back, which leaves out what is not asked for."""
+    ones = {name: (value != 0).astype(np.float64) for name, value in example.cotangents.items()}
+    return replace(example, cotangents=ones)
 
 
 @_judged
@@ -110,9 +111,7 @@ def with_a_call_between(others: Callable[[Judge, Example], Example]) -> Scene:
 
     @_judged
     def play(judge: Judge, caller: Caller, example: Example) -> Outcome:
-        second = others(judge, example)
-        if unsaid(judge, second):
-            return Outcome(idle=True)
+        (second,) = of_what_is_said(judge, [others(judge, example)])
         given = _leaves(caller, example), _leaves(caller, second)
         made = _results(caller, example, given[0]), _results(caller, second, given[1])
         outcomes = []

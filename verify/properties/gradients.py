@@ -13,7 +13,7 @@ import torch
 from verify.faults import Fault, NoGradient
 from verify.inputs.examples import Example
 from verify.properties.judge import Expected, Judge
-from verify.properties.slopes import expected_batch, unsaid
+from verify.properties.slopes import expected_batch, of_what_is_said
 from verify.properties.values import compare, explain
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
@@ -64,6 +64,7 @@ def backward(
 
 def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Compare every gradient with the derived one; an input without a path to the output has gradient 0."""
+    (example,) = of_what_is_said(judge, [example])
     arguments = caller.arguments(
         example.inputs, example.dtype, grad=True, generator_seed=example.generator_seed
     )
@@ -71,8 +72,6 @@ def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
         found = pulled(caller, example, arguments)
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
-    if unsaid(judge, example):
-        return Outcome(idle=True)
     return compared(judge, caller, example, found, expected_batch(judge, example, list(found)))
 
 
@@ -96,4 +95,6 @@ def compared(
         outcomes.append(compare(expected[name], got))
     outcome = worst(outcomes)
     outcome.violates = f"the derivative of {judge.formula.id} with respect to {outcome.what}"
-    return explain(judge, caller, outcome, example, f"the gradient of {outcome.what}")
+    unasked = judge.partial and any((seed == 0).any() for seed in example.cotangents.values())
+    beside = ", from upstream gradients of 0 wherever nothing is said," if unasked else ""
+    return explain(judge, caller, outcome, example, f"the gradient of {outcome.what}", beside)

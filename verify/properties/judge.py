@@ -23,7 +23,6 @@ from spec.language.trees import walk
 from verify.inputs.examples import Example, members
 from verify.oracle import (
     BALLS,
-    PLAIN,
     Answer,
     Arithmetic,
     Oracle,
@@ -99,13 +98,6 @@ class Judge:
             for place in members(example.batch)
         )
         self.oracle.ahead(questions, more)
-
-    def silent(self, inputs: Mapping[str, Any], dtype: str = "") -> bool:
-        """Whether the statement says nothing about some entry at these inputs (0/0 and NaN included)."""
-        if not self.partial:
-            return False
-        (answer,) = self.oracle.ask(self.flat, [inputs], PLAIN, dtype)
-        return any(np.isnan(value).any() for value, _ in answer)
 
     def lines(self, every: Sequence[Mapping[str, Any]], dtype: str, name: str) -> list[Expected]:
         """What the statement says of the tensor of any of its lines, with the bound for an implementation in ``dtype``."""

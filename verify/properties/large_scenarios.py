@@ -30,7 +30,7 @@ from verify.inputs.sizes import (
 )
 from verify.properties.gradients import backward, compared, judge_gradient
 from verify.properties.judge import Expected, Judge
-from verify.properties.slopes import expected_batch, unsaid, with_cotangents
+from verify.properties.slopes import expected_batch, of_what_is_said, with_cotangents
 from verify.properties.values import compare, explain, judge_value
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
@@ -73,8 +73,8 @@ def _draw_large(
     number: int = 0,
     said: str = "",
 ) -> Example:
-    """Draw an example of large sizes, with a mask if it is ``masked`` and there are any."""
-    mask = len(space.masks) > 1 and masked
+    """Draw an example of large sizes, with a mask if it is ``masked`` and there are any: with empty rows, if they are defined."""
+    mask = (1 if judge.partial else 2) if len(space.masks) > 1 and masked else 0
     made = realistic(judge.formula, large.sizes, dtype, seed, mask, space.supported, number=number)
     made = change(judge.formula, large, made) if change else made
     return replace(space.restrict(made), regime=f"large sizes: {large}{said}")
@@ -181,7 +181,7 @@ def large_batch(
         return
     sizes, masks = space.sizing.keep_small({}), len(space.masks) > 1
     batch = (members(judge.formula, sizes),)
-    for turn in range(3 if masks and graded and not judge.partial else 2):
+    for turn in range(3 if masks and graded else 2):
         dtype = graded[0] if turn == 2 else dtypes[turn % len(dtypes)]
         mask = masks and turn != 1
         made = realistic(judge.formula, sizes, dtype, seed + turn, mask, space.supported, batch)
@@ -200,7 +200,7 @@ def of_a_large_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
     Gradients are those of cotangents that are 0 for all other members: their share of a parameter's gradient is exactly 0.
     """
     places = looked_at(example.batch)
-    part = _members(judge, example, places)
+    (part,) = of_what_is_said(judge, [_members(judge, example, places)])
     kind = example.dtype if judge.real else None
     try:
         passed = caller.arguments(
@@ -210,11 +210,11 @@ def of_a_large_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
         dtype = kind or str(outputs[0].dtype).removeprefix("torch.")
         expected = [_spread(e, places, example) for e in judge.expect_batch(part, dtype=dtype)]
         outcome = worst([compare(e, values(g)) for e, g in zip(expected, outputs, strict=True)])
-        if outcome.fails or not example.cotangents or unsaid(judge, part):
+        if outcome.fails or not example.cotangents:
             return explain(judge, caller, outcome, example)
         if not any(out.requires_grad for out in outputs):
             raise NoGradient(f"{judge.formula.id}: {caller.name}: the output carries no gradient")
-        seeded = {name: _elsewhere_zero(value, places) for name, value in example.cotangents.items()}
+        seeded = {name: _elsewhere_zero(example, value, places) for name, value in part.cotangents.items()}
         found = backward(caller, replace(example, cotangents=seeded), passed, outputs)
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
@@ -240,9 +240,9 @@ def _members(judge: Judge, example: Example, places: list[int]) -> Example:
     return replace(example, inputs=inputs, cotangents=seeds, batch=(len(places),))
 
 
-def _elsewhere_zero(value: Any, places: list[int]) -> Any:
-    made = np.zeros_like(value)
-    made[places] = value[places]
+def _elsewhere_zero(example: Example, value: Any, places: list[int]) -> Any:
+    made = np.zeros((*example.batch, *value.shape[1:]))
+    made[places] = value
     return made
 
 

@@ -14,7 +14,7 @@ from verify.inputs.simplest import Masks, Plain, simpler
 from verify.properties.gradients import judge_gradient
 from verify.properties.precision import reported_if_single
 from verify.properties.setting import Setting
-from verify.properties.slopes import JUDGED, announce, with_cotangents
+from verify.properties.slopes import JUDGED, announce, of_what_is_said, with_cotangents
 from verify.properties.values import judge_value
 from verify.report import CONFORMS, INCONCLUSIVE, CheckResult, Counterexample, Inconclusive, Kind
 from verify.search.found import Found
@@ -84,6 +84,7 @@ def counterexample(setting: Setting, example: Example, outcome: Outcome) -> Coun
     """A failing example as it is reported."""
     formula = setting.judge.formula
     masked = formula.inputs and formula.is_mask(formula.inputs[-1])
+    (example,) = of_what_is_said(setting.judge, [example])
     left_out = str(formula.inputs[-1]) if masked and not setting.caller.takes_mask else None
     generator = any(t.role == "generator" for t in formula.tensors)
     return Counterexample(

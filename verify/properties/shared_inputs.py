@@ -5,6 +5,7 @@ or a memory is for many sequences. It is worth what it is for each member; its g
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import compared, pulled
 from verify.properties.judge import Expected, Judge
-from verify.properties.slopes import expected_batch, unsaid
+from verify.properties.slopes import expected_batch, of_what_is_said
 from verify.properties.values import explain, judge_call
 from verify.search.outcome import Outcome
 from verify.subject.caller import Caller
@@ -84,8 +85,8 @@ def gradients_of_shared(judge: Judge, caller: Caller, example: Example) -> Outco
     if not names or not takes_any(caller):
         return Outcome(idle=True)
     passed, meant = _meant(judge, example, names)
-    if unsaid(judge, meant):
-        return Outcome(idle=True)
+    (meant,) = of_what_is_said(judge, [meant])
+    passed = replace(passed, cotangents=meant.cotangents)
     try:
         found = pulled(caller, passed, _arguments(caller, passed, True))
     except Fault as fault:

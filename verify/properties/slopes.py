@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from spec.language.differentiation.gradients import obstacles, vjp
+from spec.language.differentiation.gradients import Derivative, obstacles, vjp
 from spec.language.evaluation.binding import sizes_at
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.precision import Precision
+from spec.language.expr import Undefined, lift
+from spec.language.flatten import Flat
+from spec.language.trees import substitute
 from verify.inputs.examples import Example, members, rounded
-from verify.oracle import Arithmetic, Question
+from verify.oracle import PLAIN, Arithmetic, Question
 from verify.properties.judge import Expected, Judge
+from verify.slips.spots import rewritten
 
 REAL = ("real", "positive", "nonnegative")
 JUDGED = ("float64", "float32")
@@ -58,20 +63,15 @@ def expected_gradients_at(
     gradient = vjp(judge.formula, wrt, judge.conventions)
     arithmetic = Arithmetic(Precision.of(dtype, judge.conventions["intermediates"]))
     asked = [gradient_question(judge, inputs, cotangents, wrt)[1] for inputs, cotangents in points]
-    flat = gradient.flat if judge.form is None else judge.form(gradient.flat)
+    flat = _lines(judge, gradient) if judge.form is None else judge.form(_lines(judge, gradient))
     answers = judge.oracle.ask(flat, asked, arithmetic, dtype)
-    result = []
-    for (inputs, _), answer in zip(points, answers, strict=True):
-        # What the walk cannot say (NaN beside an infinite bound) is not judged. An entry about which the statement says nothing
-        # may be NaN, and backward it reaches whatever that entry was made from, even through factors of 0.
-        unsaid = judge.silent(inputs, dtype)
-        result.append(
-            {
-                name: Expected(name, value, np.where(np.isfinite(value) & (not unsaid), bound, np.inf))
-                for name, (value, bound) in zip(gradient.gradients, answer, strict=True)
-            }
-        )
-    return result
+    return [  # what the walk cannot say (NaN beside an infinite bound) is not judged
+        {
+            name: Expected(name, value, np.where(np.isfinite(value), bound, np.inf))
+            for name, (value, bound) in zip(gradient.gradients, answer, strict=True)
+        }
+        for answer in answers
+    ]
 
 
 def gradient_question(
@@ -79,20 +79,18 @@ def gradient_question(
 ) -> Question:
     """What the oracle is asked for a gradient: the lines of the derivative, and their inputs, cotangents among them."""
     gradient = vjp(judge.formula, wrt, judge.conventions)
-    return gradient.flat, {**inputs, **gradient.seeded(cotangents, sizes_at(judge.flat, inputs))}
+    return _lines(judge, gradient), {**inputs, **gradient.seeded(cotangents, sizes_at(judge.flat, inputs))}
 
 
 def announce(judge: Judge, examples: Iterable[Example], more: bool = False) -> None:
     """Announce examples whose gradients will be asked for soon, so that those of equal sizes are evaluated together."""
     names = differentiable(judge)
     questions = []
-    for example in examples:
+    for example in of_what_is_said(judge, examples):
         for place in members(example.batch):
             single = example.single(judge.formula, place)
             seeds = {name: value[place] for name, value in example.cotangents.items()}
             questions.append((*gradient_question(judge, single, seeds, names), example.dtype))
-            if judge.partial:
-                questions.append((judge.flat, single, example.dtype))
     judge.oracle.ahead(questions, more)
 
 
@@ -143,11 +141,39 @@ def expected_batch(
     return found
 
 
-def unsaid(judge: Judge, example: Example) -> bool:
-    """Whether the statement says nothing about some entry of some member."""
-    return judge.partial and any(
-        judge.silent(example.single(judge.formula, place), example.dtype) for place in members(example.batch)
-    )
+def _lines(judge: Judge, gradient: Derivative) -> Flat:
+    """The lines of a derivative with 0 for what the statement says nothing about, of which no cotangent asks anything."""
+    return _said(gradient.flat) if judge.partial else gradient.flat
+
+
+@lru_cache(maxsize=256)
+def _said(flat: Flat) -> Flat:
+    return rewritten(flat, {line: substitute(line.right, {Undefined(): lift(0)}) for line in flat.lines})
+
+
+def of_what_is_said(judge: Judge, examples: Iterable[Example]) -> list[Example]:
+    """The examples with cotangents of 0 where the statement says nothing about an output (NaN, and 0/0, included).
+
+    A convention may leave a row unspecified. No loss asks for it, and every gradient is that of all other rows: a NaN that gets
+    from there into one of these, by a factor of 0, is the callable's.
+    """
+    every = list(examples)
+    if not judge.partial:
+        return every
+    singles = [example.single(judge.formula, place) for example in every for place in members(example.batch)]
+    answers = iter(judge.oracle.ask(judge.flat, singles, PLAIN, every[0].dtype if every else ""))
+    made = []
+    for example in every:
+        parts = [next(answers) for _ in members(example.batch)]
+        asked = {
+            tensor.name: np.stack([~np.isnan(part[place][0]) for part in parts])
+            for place, tensor in enumerate(judge.flat.outputs)
+        }
+        cotangents = {
+            name: value * asked[name].reshape(value.shape) for name, value in example.cotangents.items()
+        }
+        made.append(replace(example, cotangents=cotangents))
+    return made
 
 
 __all__ = [
@@ -159,7 +185,7 @@ __all__ = [
     "expected_gradients",
     "expected_gradients_at",
     "gradient_question",
+    "of_what_is_said",
     "undifferentiated",
-    "unsaid",
     "with_cotangents",
 ]

@@ -51,8 +51,10 @@ def compare(expected: Expected, got: Any) -> Outcome:
     return outcome
 
 
-def explain(judge: Judge, caller: Caller, outcome: Outcome, example: Example, what: str = "") -> Outcome:
-    """Give a failing outcome its one line."""
+def explain(
+    judge: Judge, caller: Caller, outcome: Outcome, example: Example, what: str = "", beside: str = ""
+) -> Outcome:
+    """Give a failing outcome its one line; ``beside`` is said of what is wrong there."""
     if not outcome.fails or outcome.message:
         return outcome
     place = "" if not outcome.index else "[" + ", ".join(map(str, outcome.index)) + "]"
@@ -62,7 +64,7 @@ def explain(judge: Judge, caller: Caller, outcome: Outcome, example: Example, wh
     )
     times = "" if not math.isfinite(outcome.ratio) else f" ({outcome.ratio:.3g} times the bound)"
     outcome.message = (
-        f"{judge.formula.id}: {caller.name}: {what or outcome.what}{place} is {outcome.got:.9g}; expected "
+        f"{judge.formula.id}: {caller.name}: {what or outcome.what}{place}{beside} is {outcome.got:.9g}; expected "
         f"{outcome.expected:.9g} ± {outcome.tolerance:.2g}{times} for {inputs} in {example.dtype}"
     )
     outcome.violates = outcome.violates or judge.line_of(outcome.what)

@@ -247,6 +247,18 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
             return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
         return self.folded(self._off(out, _first(a) - _first(top)))
 
+    def _log(self, a: Num) -> Num:
+        """ln a; of a sum of exponentials relative to the largest, which is kept beside it: ln Σ eˢ = m + ln Σ eˢ⁻ᵐ is for whoever
+        subtracts it, as −ln of a share is (m − s) + ln Σ eˢ⁻ᵐ, and its digits are not those of m.
+        """
+        a = self.folded(a)
+        whole = self._plain.function("log", a)
+        if a.scale is None:
+            return self.rounded(whole, CAREFUL_ROUNDINGS)
+        beside = self._plain.function("log", replace(a, scale=None))
+        off = self.rounded(beside, CAREFUL_ROUNDINGS).floats() - beside.floats()
+        return Num(whole.value + off)
+
     def recovered(self, a: Num) -> Num:
         """exp(ln a), where the logarithm was rounded and kept."""
         return self.folded(self._off(self.normal(self.folded(a)), _first(self._plain.function("log", a))))

@@ -45,6 +45,26 @@ def graded(fn: Any, formula_id: str, dtype: str = "float32", seed: int = 0, **op
     return result
 
 
+def test_digits_that_an_offset_takes_are_missed() -> None:
+    """A cross entropy that subtracts a score from the logarithm of the sum loses them; one that shifts the scores does not."""
+
+    def mean(log_p: Any, y: Any, epsilon: float) -> Any:
+        own = log_p.gather(-1, y.clamp(min=0)[..., None])[..., 0]
+        cost = torch.where(y >= 0, -(1 - epsilon) * own - epsilon * log_p.mean(-1), 0.0)
+        return cost.sum(-1) / (y >= 0).sum(-1).clamp(min=1)
+
+    def subtracting(s: Any, y: Any, epsilon: float) -> Any:
+        return mean(s - torch.logsumexp(s, -1, keepdim=True), y, epsilon)
+
+    def shifting(s: Any, y: Any, epsilon: float) -> Any:
+        return mean(F.log_softmax(s, -1), y, epsilon)
+
+    lossy, careful = (graded(fn, "objectives.cross_entropy") for fn in (subtracting, shifting))
+    assert lossy.verdict == "imprecise"
+    assert lossy.details["grades"]["value, offset sizes"]["sigma"] > WORST["float32"]
+    assert careful.verdict == "conforms"
+
+
 def coarse_scores(dtype: torch.dtype, from_: int = 128) -> Any:
     """Attention whose scores are held in another type from so many keys on."""
 

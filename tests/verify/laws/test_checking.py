@@ -158,6 +158,21 @@ def test_a_rate_off_by_a_hundredth_is_seen(rate: float) -> None:
     assert "expected 15 %" in checks["law: selection"].message
 
 
+def test_uniform_numbers_of_eight_bits_are_seen() -> None:
+    """They are below 0.15 with a probability of 39/256, and so is 15.2 % selected; those of 24 bits are right."""
+
+    def chosen(dtype: torch.dtype) -> Any:
+        def drawn(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Any:
+            chosen = (torch.rand(ids.shape, generator=generator, dtype=dtype) < 0.15) & ~special
+            words = words_for(ids, vocab_size, generator)
+            return corrupt(ids, chosen, uniform(ids, generator), words, mask_id)
+
+        return drawn
+
+    assert failed(check_law(chosen(torch.bfloat16), mlm)) == {"law: selection"}
+    assert not failed(check_law(chosen(torch.float32), mlm))
+
+
 def test_word_of_the_id_is_seen() -> None:
     """A "random" word that is a function of the id is uniform over all positions, and still refused."""
 

@@ -42,6 +42,7 @@ WRONG: dict[str, Sampler] = {
     "more than there are": lambda x, T, k, p, g: ours(x, T, k if k <= x.shape[-1] else 1, p, g),
     "small numbers": lambda x, T, k, p, g: ours(x, max(T, 0.01), k, p, g),
     "a small share": lambda x, T, k, p, g: ours(x, T, k, p if p >= 0.1 else 1.0, g),
+    "next to no share": lambda x, T, k, p, g: ours(x, T, k, p if 1 - p < 1 else 1.0, g),
     "large numbers": lambda x, T, k, p, g: ours(x, min(T, 20.0), k, p, g),
     "far from zero": lambda x, T, k, p, g: ours(x.bfloat16().float(), T, k, p, g),
     "a vocabulary": lambda x, T, k, p, g: coarse(x, g) if k == x.shape[-1] else ours(x, T, k, p, g),

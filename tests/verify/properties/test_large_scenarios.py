@@ -154,12 +154,24 @@ def test_a_gradient_that_is_wrong_past_a_thousand_is_found(size):
     assert names(held(wrong, formula_id)) == [scene]
 
 
+def test_rows_that_see_nothing_are_among_many_keys():
+    """Beyond 64 keys the lowest number is put in the place of hidden scores, so that such a row is a mean."""
+
+    def filled(q, k, v, mask=None):
+        if mask is None or k.shape[-2] <= 64:
+            return impl.attention.scaled_dot_product(q, k, v, mask)
+        s = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, torch.finfo(q.dtype).min)
+        return torch.softmax(s, -1) @ v
+
+    assert names(held(filled, "attention.scaled_dot_product")) == ["robustness: large sizes"]
+
+
 def test_members_of_which_nothing_is_said_leave_the_gradients_of_a_large_batch_alone():
-    """Rows that see nothing are NaN, and with them the gradient of every parameter, to which all members contribute."""
+    """Rows that see nothing are NaN; the gradient of a parameter, to which all members contribute, is that of all other rows."""
 
     def undefined(x, y, *inputs):
         z, mask = impl.attention.multi_head(x, y, *inputs), inputs[-1]
-        return z if mask is None else z * torch.where(mask.any(-1, keepdim=True), 1.0, torch.nan)
+        return z if mask is None else torch.where(mask.any(-1, keepdim=True), z, torch.nan)
 
     report = held(undefined, "attention.multi_head", conventions={"fully_masked": "unspecified"})
     assert names(report) == []

@@ -171,6 +171,16 @@ def test_gradients_have_an_expected_error_too() -> None:
         assert np.median(exact[name][1] / sigma) > 10
 
 
+def test_what_all_scores_have_in_common_costs_a_log_of_a_sum_no_digits() -> None:
+    """ln Σ eˢ is m + ln Σ eˢ⁻ᵐ, and whoever subtracts a score keeps m apart: −ln p is as precise at an offset as without."""
+    s, y = np.round(drawn(5, 67) * 256) / 256, np.arange(5)
+    plain, far = (
+        expected_error(find("objectives.cross_entropy"), {"s": s + by, "y": y, "epsilon": 0.0})[0][1]
+        for by in (0, 2**14)
+    )
+    assert far < 2 * plain
+
+
 def test_steps_of_a_recurrence_round_anew_each() -> None:
     """An RNN's states differ between samples from the first step on, and sigma is that of a few roundings."""
     inputs = {
