@@ -1,7 +1,8 @@
 """Scenes of use as properties: what a scenario plays, at examples of its own, and what it comes to.
 
-A scene that fails says nothing of the scene if a plain call fails at the same inputs. Then it is the plain call that is reported
-as wrong, if it was not before, and the example is set aside, counted and said.
+A scene that fails says nothing of the scene if plain calls were found wrong before, and are wrong at the same inputs: the example
+is set aside, counted and said. Plain calls that were right before, and are wrong behind the scene, are no excuse: what the scene
+left behind may be why. If they are wrong at inputs that no call has seen, too, that is reported beside it.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from verify.edges import EDGES, SHAPES, STRICT, UNREAD
 from verify.faults import NoGradient
-from verify.inputs.examples import Example, Recipe, Space, members
+from verify.inputs.examples import Example, Recipe, Space, members, rounded
 from verify.inputs.simplest import Plain
 from verify.inputs.sizes import ONE_LARGER
 from verify.properties import shared_inputs
 from verify.properties.edges_of_use import REMEDY, leaking
 from verify.properties.gradients import judge_gradient
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
+from verify.properties.judge import Judge
 from verify.properties.plain_calls import (
     ExampleProperty,
     GradientProperty,
@@ -30,7 +34,7 @@ from verify.properties.plain_calls import (
 from verify.properties.scenarios import WRITTEN_TO, Scenario, applicable
 from verify.properties.setting import Setting
 from verify.properties.shared_inputs import shared
-from verify.properties.slopes import announce, with_cotangents
+from verify.properties.slopes import REAL, announce, with_cotangents
 from verify.properties.values import judge_value
 from verify.report import (
     CONFORMS,
@@ -48,6 +52,11 @@ from verify.search.outcome import Outcome
 from verify.search.property import SECONDS
 from verify.subject.wording import refusal
 
+PLAIN_FAILS = "plain calls fail there, as is reported"
+DECLINED = "it declines them by an error, as is reported"
+"""Why examples are set aside."""
+NEW = 1 - 2.0**-4
+"""The factor that makes of real inputs others that no call has seen, and that are about as large."""
 TOGETHER = 2
 """So many examples of a scene share their sizes, and are evaluated together."""
 
@@ -61,8 +70,8 @@ class SceneProperty(ExampleProperty):
         super().__init__(setting)
         self.scenario, self.kinds = scenario, kinds
         self.name = f"robustness: {scenario.name}"
-        self.set_aside = 0
         self.plain_found: tuple[Example, Outcome] | None = None
+        self.failing: Example | None = None
 
     @property
     def types(self) -> list[str]:
@@ -111,47 +120,54 @@ class SceneProperty(ExampleProperty):
             setting.scenes |= drawn
         return setting.scenes.pop(self.scenario.name)
 
-    def values_are_wrong(self) -> bool:
-        """Whether plain calls were found wrong before."""
-        return any(c.kind == "value" and c.verdict == FALSIFIED for c in self.setting.report.checks)
+    def are_wrong(self, kind: str) -> bool:
+        """Whether plain calls were found wrong before, in their values or gradients."""
+        return any(c.kind == kind and c.verdict == FALSIFIED for c in self.setting.report.checks)
 
     def judge(self, case: Example) -> Outcome:
-        """What the scene comes to; set aside where plain calls at these inputs fail, which are reported instead.
+        """What the scene comes to; set aside where plain calls at these inputs fail that were found wrong before it.
 
-        Of a scene that repeats plain calls only those count that fail before it: it may well be why they fail after it.
+        They were in a check of their own, or are at the first sight of the inputs, where a scene repeats plain calls.
         """
         judge, caller = self.setting.judge, self.setting.caller
-        plain = self.plain_failure(case) if self.scenario.repeats else None
+        if self.scenario.repeats and self.failing is None and (plain := self.plain_failure(case)):
+            self.plain_found = self.plain_found or plain
+            return Outcome.set_aside(PLAIN_FAILS)
         try:
             outcome = self.scenario.play(judge, caller, case)
         except NoGradient as said:  # elsewhere there are gradients, or none would have been asked for
             outcome = Outcome(ratio=math.inf, message=str(said), violates=judge.formula.title)
-        if outcome.fails and self.declines(case, outcome):
-            return Outcome(idle=True)
-        if outcome.fails and not self.scenario.repeats:
-            plain = self.plain_failure(case)
-        if outcome.fails and plain is not None:
-            self.set_aside += 1
-            if not self.scenario.fresh:  # what the scene left behind may be why the call after it fails
-                self.plain_found = self.plain_found or plain
-            return Outcome()
+        if not outcome.fails:
+            return outcome
+        if self.declines(case, outcome):
+            return Outcome.set_aside(DECLINED)
+        if self.are_wrong("gradient" if self.scenario.gradients else "value") and self.plain_failure(case):
+            return Outcome.set_aside(PLAIN_FAILS)
+        self.failing = self.failing or case
         return outcome
 
     def declines(self, case: Example, outcome: Outcome) -> bool:
         """Whether a failing call says that it does not take the example, which nothing promises that it does."""
         return False
 
-    def plain_failure(self, case: Example) -> tuple[Example, Outcome] | None:
-        """A plain call at the inputs of the scene, member by member, that fails; a draw of a law is no such call."""
+    def plain_failure(self, case: Example, unseen: bool = False) -> tuple[Example, Outcome] | None:
+        """A plain call at the inputs of the scene, member by member, that fails; a draw of a law is no such call.
+
+        With ``unseen`` each call has real inputs of its own, which are about as large: what is kept of others does not serve it.
+        """
         judge, caller = self.setting.judge, self.setting.caller
         if judge.formula.law is not None:
             return None
         judged = judge_gradient if self.scenario.gradients else judge_value
+        factor = 1.0
         for called in self.scenario.calls(judge, case):
             for at in members(called.batch):
                 seeds = {name: value[at] for name, value in called.cotangents.items()}
                 inputs = called.single(judge.formula, at)
                 single = replace(called, inputs=inputs, batch=(), cotangents=seeds)
+                if unseen:
+                    factor *= NEW
+                    single = scaled(judge, single, factor)
                 outcome = judged(judge, caller, single)
                 if outcome.fails:
                     return single, outcome
@@ -181,21 +197,25 @@ class SceneProperty(ExampleProperty):
 
     def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
         """Nothing where the scene never applies."""
-        if not found.examples and not found.unsupported and not self.setting.clock.over:
+        if not (found.examples or found.set_aside or found.unsupported or self.setting.clock.over):
             return []
         result.dtype = None
+        if self.failing is not None and not self.scenario.fresh:  # a call of fresh sizes may fail by what the scene left
+            self.plain_found = self.plain_found or self.plain_failure(self.failing, unseen=True)
         if self.plain_found is not None:
             self.report_plain_failure(*self.plain_found)
-        if self.set_aside:
-            said = (
-                f"{self.set_aside} of its examples were set aside: plain calls fail at them, as is reported"
-            )
-            result.details["set_aside"] = self.set_aside
-            if result.verdict != FALSIFIED:
-                result.message = said
-                if not found.effective:
-                    result.verdict = INCONCLUSIVE
         return [result]
+
+
+def scaled(judge: Judge, example: Example, factor: float) -> Example:
+    """The example with all real arrays times a factor."""
+    fixed, within, changed = dict(example.supported.fixed), example.supported.within, {}
+    for item in judge.formula.tensors:
+        value = example.inputs.get(item.name)
+        if item.domain in REAL and item.name not in fixed and isinstance(value, np.ndarray):
+            changed[item.name] = rounded(factor * value, example.dtype)
+    made = example.changed(**changed)
+    return made if within is None else within.brought(made)
 
 
 class SizedScene(SceneProperty):
@@ -209,7 +229,7 @@ class SizedScene(SceneProperty):
 
     def reason_against(self) -> str:
         """Not where others are wrong already, or where a large batch is called member by member."""
-        if self.values_are_wrong():
+        if self.are_wrong("value"):
             return "values are wrong already"
         alone = self.scenario.name == "a large batch" and self.setting.caller.leading == (0,)
         return "a batch is called member by member" if alone else super().reason_against()
@@ -228,7 +248,7 @@ class SizedScene(SceneProperty):
         space = setting.space(moderate=True)
         return self.scenario.examples(setting.judge, space, setting.seed, kinds, graded)
 
-    def plain_failure(self, case: Example) -> tuple[Example, Outcome] | None:
+    def plain_failure(self, case: Example, unseen: bool = False) -> tuple[Example, Outcome] | None:
         """None: they are plain calls themselves, at sizes of their own."""
         return None
 
