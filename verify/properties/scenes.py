@@ -11,9 +11,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import cycle
 
 import numpy as np
 
+from spec.language.evaluation.dimensions import Size
 from verify.edges import EDGES, SHAPES, STRICT, UNREAD
 from verify.faults import NoGradient
 from verify.inputs.examples import Example, Recipe, Space, members, rounded
@@ -22,8 +24,8 @@ from verify.inputs.sizes import ONE_LARGER
 from verify.properties import shared_inputs
 from verify.properties.edges_of_use import REMEDY, leaking
 from verify.properties.gradients import judge_gradient
-from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.judge import Judge
+from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.plain_calls import (
     ExampleProperty,
     GradientProperty,
@@ -57,6 +59,8 @@ DECLINED = "it declines them by an error, as is reported"
 """Why examples are set aside."""
 NEW = 1 - 2.0**-4
 """The factor that makes of real inputs others that no call has seen, and that are about as large."""
+NUMBERS = 17, 41
+"""Where the numbers of sizes begin that no other example has, and where they end."""
 TOGETHER = 2
 """So many examples of a scene share their sizes, and are evaluated together."""
 
@@ -93,7 +97,7 @@ class SceneProperty(ExampleProperty):
     def plain(self) -> Plain:
         """With the leading dimensions of the scene, and cotangents for gradients."""
         outputs = tuple(self.setting.judge.flat.outputs) if self.scenario.gradients else ()
-        return replace(super().plain, outputs=outputs, batch=self.scenario.batch)
+        return replace(super().plain, outputs=outputs, batch=self.scenario.leads[0])
 
     def groups(self) -> Iterator[Sequence[Example]]:
         """The planned examples one by one; those of all scenes of a kind are announced together."""
@@ -200,7 +204,9 @@ class SceneProperty(ExampleProperty):
         if not (found.examples or found.set_aside or found.unsupported or self.setting.clock.over):
             return []
         result.dtype = None
-        if self.failing is not None and not self.scenario.fresh:  # a call of fresh sizes may fail by what the scene left
+        if (
+            self.failing is not None and not self.scenario.fresh
+        ):  # a call of fresh sizes may fail by what the scene left
             self.plain_found = self.plain_found or self.plain_failure(self.failing, unseen=True)
         if self.plain_found is not None:
             self.report_plain_failure(*self.plain_found)
@@ -237,7 +243,7 @@ class SizedScene(SceneProperty):
     @property
     def plain(self) -> Plain:
         """With cotangents where the example has some."""
-        return replace(super().plain, batch=self.scenario.batch)
+        return replace(super().plain, batch=self.scenario.leads[0])
 
     def examples(self) -> Iterable[Example]:
         """Its own, with cotangents in the types in which gradients conform."""
@@ -375,6 +381,7 @@ def scenario_examples(
     """The examples on which a scenario is played."""
     count = max(4, setting.max_examples // (24 if space.sizing.dear else 12)) if not scenario.fresh else 4
     before: Recipe | None = None
+    leads = scenario.leads if any(t.role == "data" for t in space.formula.tensors) else ((),)
     # At inputs of the other scenarios the callable has been called before.
     unseen = setting.seed + (19 if scenario.repeats else 3)
     for turn, recipe in enumerate(space.plan(count, unseen)):
@@ -383,40 +390,40 @@ def scenario_examples(
         before = recipe
         sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
         mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
-        lead = _lead(scenario) if turn % 4 > 1 else scenario.batch
+        lead = leads[turn // TOGETHER % len(leads)]
         if scenario.as_many and turn and (own := _own(space, recipe, turn)):
             lead, mask = own, 1 + turn % 2  # drawn anew for each member
         recipe = recipe._replace(
             sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
         )
+        new = None
         if scenario.fresh:
+            seed = [recipe.seed, *scenario.name.encode()]
             recipe = recipe._replace(sizes=ONE_LARGER, variant=recipe.seed)
-        example = space.example(
-            recipe,
-            dtypes[turn // TOGETHER % len(dtypes)],
-            lead,
-        )
+            new = _new_sizes(space, seed) if turn % TOGETHER == 0 else None
+        example = space.example(recipe, dtypes[turn // TOGETHER % len(dtypes)], lead, new)
         example.turn = turn
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
     for recipe in space.ones(setting.seed) if scenario.ones else ():
-        example = space.example(recipe, dtypes[0], scenario.batch)
+        example = space.example(recipe, dtypes[0], leads[0])
         said = ", ".join(f"{size} = 1" for size, number in example.sizes.items() if number == 1)
         if not said:  # a rule of sizes keeps it from being so
             continue
         yield replace(example, regime=f"sizes of one: {said}")
 
 
+def _new_sizes(space: Space, seed: Sequence[int]) -> dict[Size, int] | None:
+    """Sizes of which no other example has many, as far as that is affordable; None where there are a few only."""
+    if space.supported.few:
+        return None
+    numbers = cycle(np.random.default_rng(seed).permutation(range(*NUMBERS)).tolist())
+    return space.sizing.affordable(dict(zip(space.symbols, numbers, strict=False)))
+
+
 def _own(space: Space, recipe: Recipe, turn: int) -> tuple[int, ...]:
     """A batch of as many members as one of the example's own sizes, each in its turn: heads may be taken for members."""
     order = [size for size in space.sizing.symbols if size not in space.sizing.steps]
     return (space.sizing.drawn(recipe.sizes, recipe.variant)[order[turn % len(order)]],) if order else ()
-
-
-def _lead(scenario: Scenario) -> tuple[int, ...]:
-    """Other leading dimensions: equal ones, which may be mixed up; two where gradients have one."""
-    if len(scenario.batch) == 2:
-        return 2, 2
-    return (2, 3) if scenario.gradients and scenario.batch else scenario.batch
 
 
 __all__ = ["SceneProperty", "scenario_examples", "scene_property"]

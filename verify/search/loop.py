@@ -197,7 +197,9 @@ class Search(Generic[Case]):
 def _aside(found: Found) -> str:
     """How many examples were set aside, and why."""
     every = found.examples + sum(found.set_aside.values())
-    return "; ".join(f"{count} of {every} examples set aside: {why}" for why, count in found.set_aside.items())
+    return "; ".join(
+        f"{count} of {every} examples set aside: {why}" for why, count in found.set_aside.items()
+    )
 
 
 def _mute(names: list[str], of: int, kind: str) -> str:

@@ -13,9 +13,9 @@ from verify.faults import Fault
 class Outcome:
     """How a callable fared on one example; ``ratio`` is error/bound, infinite where the call itself failed.
 
-    ``idle``: the example gave nothing to compare; ``aside``: why what was wrong there does not count. ``returned``: the type of what came back. ``asked``: what was compared, and
-    ``answered``: of which of it the bound was small against a value; ``claim``: which of a theorem;
-    ``fault``: what is wrong with a call that gave nothing to compare.
+    ``idle``: the example gave nothing to compare; ``aside``: why it is not judged, though something was wrong there;
+    ``returned``: the type of what came back; ``asked``: what was compared, and ``answered``: of which of it the bound was small
+    against a value; ``claim``: which of a theorem; ``fault``: what is wrong with a call that gave nothing to compare.
     """
 
     ratio: float = 0.0
