@@ -85,11 +85,16 @@ def first_value(setting: Setting, dtype: str) -> First | None:
 
 
 def report_first_value(setting: Setting, first: First | None) -> None:
-    """Put it into the report where no other value is wrong; one that raises then, and now, is asked about what it takes."""
+    """Put it into the report where no other value is wrong, and values in its type are judged.
+
+    A call that raises then, and now, is asked about what it takes.
+    """
     report, caller = setting.report, setting.caller
     if first is None or caller.hung or any(c.kind == "value" for c in report.falsified):
         return
     example, result = first
+    if any(check.reported for check in report.checks if check.name == f"value in {example.dtype}"):
+        return
     raised = result.counterexample is None or result.counterexample.got is None
     if raised and (caller.leading or caller.declined):  # it is called otherwise since
         return
@@ -100,7 +105,7 @@ def report_first_value(setting: Setting, first: First | None) -> None:
     report.checks.insert(0, result)
     report.reason = Reason.UNSTEADY if fails else Reason.CALLS
     report.hint = (
-        "the first call is wrong, and so is the same call now: it conforms in between"
+        "the first call is wrong, and so is the same call now; others conform in between"
         if fails
         else "only the first call is wrong: those that follow conform"
     )
