@@ -204,9 +204,8 @@ class SceneProperty(ExampleProperty):
         if not (found.examples or found.set_aside or found.unsupported or self.setting.clock.over):
             return []
         result.dtype = None
-        if (
-            self.failing is not None and not self.scenario.fresh
-        ):  # a call of fresh sizes may fail by what the scene left
+        # A plain call of fresh sizes may fail by what the scene left behind.
+        if self.failing is not None and not self.scenario.fresh:
             self.plain_found = self.plain_found or self.plain_failure(self.failing, unseen=True)
         if self.plain_found is not None:
             self.report_plain_failure(*self.plain_found)
