@@ -1,8 +1,8 @@
 """Scenes of use as properties: what a scenario plays, at examples of its own, and what it comes to.
 
-A scene that fails says nothing of the scene if plain calls were found wrong before, and are wrong at the same inputs: the example
-is set aside, counted and said. Plain calls that were right before, and are wrong behind the scene, are no excuse: what the scene
-left behind may be why. If they are wrong at inputs that no call has seen, too, that is reported beside it.
+A scene that fails says nothing of the scene if plain calls were found wrong before, and are wrong at the same inputs; or if they
+are wrong at inputs that no call has seen, which is reported then. The example is set aside, counted and said. Plain calls that
+were right, and are wrong behind the scene at what it was called with, are no excuse: what the scene left behind may be why.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from verify.properties.plain_calls import (
     ValueProperty,
     usable_types,
 )
-from verify.properties.scenarios import WRITTEN_TO, Scenario, applicable
+from verify.properties.scenarios import FEWEST, WRITTEN_TO, Scenario, applicable
 from verify.properties.setting import Setting
 from verify.properties.shared_inputs import shared
 from verify.properties.slopes import REAL, announce, with_cotangents
@@ -129,26 +129,34 @@ class SceneProperty(ExampleProperty):
         return any(c.kind == kind and c.verdict == FALSIFIED for c in self.setting.report.checks)
 
     def judge(self, case: Example) -> Outcome:
-        """What the scene comes to; set aside where plain calls at these inputs fail that were found wrong before it.
-
-        They were in a check of their own, or are at the first sight of the inputs, where a scene repeats plain calls.
+        """What the scene comes to; set aside where plain calls fail that are reported: those at these inputs, where others were
+        found wrong before, or those at inputs as large that no call has seen.
         """
-        judge, caller = self.setting.judge, self.setting.caller
-        if self.scenario.repeats and self.failing is None and (plain := self.plain_failure(case)):
-            self.plain_found = self.plain_found or plain
-            return Outcome.set_aside(PLAIN_FAILS)
+        scenario, first = self.scenario, self.failing is None
+        # Where plain calls are repeated, only those before it are no matter of the scene.
+        if scenario.repeats and first and (plain := self.plain_failure(case)):
+            return self.excused(plain)
         try:
-            outcome = self.scenario.play(judge, caller, case)
+            outcome = scenario.play(self.setting.judge, self.setting.caller, case)
         except NoGradient as said:  # elsewhere there are gradients, or none would have been asked for
-            outcome = Outcome(ratio=math.inf, message=str(said), violates=judge.formula.title)
+            outcome = Outcome(ratio=math.inf, message=str(said), violates=self.setting.judge.formula.title)
         if not outcome.fails:
             return outcome
         if self.declines(case, outcome):
             return Outcome.set_aside(DECLINED)
-        if self.are_wrong("gradient" if self.scenario.gradients else "value") and self.plain_failure(case):
-            return Outcome.set_aside(PLAIN_FAILS)
+        known = not scenario.repeats and self.are_wrong("gradient" if scenario.gradients else "value")
+        if known and (plain := self.plain_failure(case)):
+            return self.excused(plain)
+        # A plain call of fresh sizes may fail by what the scene left behind.
+        if first and not scenario.fresh and (plain := self.plain_failure(case, unseen=True)):
+            return self.excused(plain)
         self.failing = self.failing or case
         return outcome
+
+    def excused(self, plain: tuple[Example, Outcome]) -> Outcome:
+        """The outcome of a scene that is set aside for a plain call, which is reported."""
+        self.plain_found = self.plain_found or plain
+        return Outcome.set_aside(PLAIN_FAILS)
 
     def declines(self, case: Example, outcome: Outcome) -> bool:
         """Whether a failing call says that it does not take the example, which nothing promises that it does."""
@@ -204,9 +212,6 @@ class SceneProperty(ExampleProperty):
         if not (found.examples or found.set_aside or found.unsupported or self.setting.clock.over):
             return []
         result.dtype = None
-        # A plain call of fresh sizes may fail by what the scene left behind.
-        if self.failing is not None and not self.scenario.fresh:
-            self.plain_found = self.plain_found or self.plain_failure(self.failing, unseen=True)
         if self.plain_found is not None:
             self.report_plain_failure(*self.plain_found)
         return [result]
@@ -378,7 +383,8 @@ def scenario_examples(
     setting: Setting, scenario: Scenario, space: Space, dtypes: list[str]
 ) -> Iterator[Example]:
     """The examples on which a scenario is played."""
-    count = max(4, setting.max_examples // (24 if space.sizing.dear else 12)) if not scenario.fresh else 4
+    share = setting.max_examples // (24 if space.sizing.dear else 12)
+    count = FEWEST if scenario.fresh else max(FEWEST, share)
     before: Recipe | None = None
     leads = scenario.leads if any(t.role == "data" for t in space.formula.tensors) else ((),)
     # At inputs of the other scenarios the callable has been called before.
@@ -387,6 +393,8 @@ def scenario_examples(
         if turn % TOGETHER and before is not None:
             recipe = recipe._replace(sizes=before.sizes, variant=before.variant)
         before = recipe
+        if scenario.usual:
+            recipe = recipe._replace(regime=0, other=0, mask=int(turn % FEWEST != 1))
         sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
         mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
         lead = leads[turn // TOGETHER % len(leads)]
