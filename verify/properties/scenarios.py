@@ -225,10 +225,9 @@ def some_changed(judge: Judge, example: Example) -> tuple[Example, ...]:
     groups = [parameters, [name for name in given if name not in parameters]]
     parts = [group for group in groups if 1 < len(group) < len(given)] + [[name] for name in given]
     cases = [example.changed(**{name: other.inputs[name] for name in numbers})] if numbers else []
-    first = (
-        example.turn + example.turn // FEWEST
-    ) % FEWEST  # so that a part is changed at examples that differ in other ways
-    for place, part in enumerate(parts[first::FEWEST]):
+    many = max(2, -(-len(parts) // FEWEST))
+    first = (many * example.turn + example.turn // FEWEST) % max(1, len(parts))
+    for place, part in enumerate((parts[first:] + parts[:first])[:many]):
         like = MISTAKEN[(example.turn + place) % len(MISTAKEN)]
         real = [name for name in part if given[name].domain in REAL]
         cases.append(example.changed(**{name: other.inputs[name] for name in part}))
