@@ -1,6 +1,6 @@
 """A report as text, first things first: the verdict with its cause, the smallest counterexample, what else failed in a line each.
 
-What conforms is counted, and so is what was not run; ``verbose`` lists everything. Nothing here decides anything.
+What conforms is counted, and so is what was set aside or not run; ``verbose`` lists everything. Nothing here decides anything.
 """
 
 from __future__ import annotations
@@ -165,6 +165,7 @@ def rest_lines(report: Any, verbose: bool = False) -> Iterator[str]:
     yield from _inconclusive_lines(report, verbose)
     yield from _conforming_lines(report, verbose)
     yield from _type_lines(report)
+    yield from (f"set aside: {line}" for line in aside_lines(report))
     for each in report.properties:
         if verbose or each.notable:
             yield f"property: {each}"
@@ -210,6 +211,16 @@ def _type_lines(report: Any) -> Iterator[str]:
         yield "types: " + "; ".join(said + ", ".join(names) for names, said in parts if names)
 
 
+def aside_lines(report: Any) -> Iterator[str]:
+    """How many examples were not judged though something was wrong there, by the reason, and of which checks."""
+    found: dict[str, dict[str, int]] = {}
+    for check in report.checks:
+        for why, count in check.details.get("set_aside", {}).items():
+            found.setdefault(why, {})[check.name] = count
+    for why, counts in found.items():
+        yield f"{sum(counts.values())} examples ({', '.join(counts)}): {why}"
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= LONG else text[:LONG] + " …"
 
@@ -218,6 +229,7 @@ __all__ = [
     "also_lines",
     "alone",
     "apart",
+    "aside_lines",
     "brief",
     "caught_lines",
     "counterexample_lines",
