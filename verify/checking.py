@@ -148,6 +148,8 @@ def _under_found(fn: Callable[..., Any], request: Request, trial: Trial) -> Repo
     for changes in (trial.why.changes, *trial.why.others):
         report = _under(fn, request, changes)
         if not report.falsified:
+            if changes is trial.why.changes:
+                report.alike = [{**report.found, **each} for each in trial.why.alike]
             return report
         first = first or report
     stated = fully_said(trial.setting.judge, trial.why.changes)
