@@ -22,7 +22,8 @@ from verify.inputs.size_rules import Supported, line
 from verify.inputs.sizes import entries
 from verify.subject.advice import advised, misfit
 from verify.subject.caller import Caller
-from verify.subject.leading import led, said
+from verify.subject.leading import led, positioned, said
+from verify.subject.signature import matched
 from verify.subject.size_search import ENTRIES, related, rules_for
 
 ODD, EVEN = (3, 5, 7, 11, 13, 17, 19, 23), (2, 4, 6, 10, 14, 22, 26, 34)
@@ -97,7 +98,7 @@ class Interviewer:
         try:
             result = self.caller(*arguments)
         except (Fault, Unsupported) as fault:
-            made.failure, made.advice = str(fault), advised(str(fault))
+            made.failure, made.advice = str(fault), advised(fault.__cause__ or fault)
             made.declared = isinstance(fault, Unsupported)
             return made
         if new:  # it may have set something up, for long
@@ -140,7 +141,7 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
         declining: whether a type in which no call succeeds may be left out.
 
     Raises:
-        Unusable: no call gives tensors of the right ranks.
+        Unusable: no call gives tensors of the right ranks, or none with a mask, where all without do.
     """
     asked, found = Interviewer(caller, typed), Interface()
     trials = asked.usual(kinds[0])
@@ -152,21 +153,48 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
     every = {kinds[0]: trials} | {kind: asked.usual(kind) for kind in kinds[1:]}
     if all(t.declared for trials in every.values() for t in trials):
         return found  # it says so by itself, which is no fault
-    good = next((t for trials in every.values() for t in trials if not t.failure), None) or asked.somewhere(
-        kinds
-    )
+    good = _returning(every) or asked.somewhere(kinds)
+    if good is None and (one := positioned(caller.fn, caller.formula)) is not None:
+        caller.fn, before = one, caller.fn
+        again = {kind: asked.usual(kind) for kind in kinds}
+        if good := _returning(again):
+            every = again
+            found.sentences.append("it draws for one position: called with one after the other")
+        else:
+            caller.fn = before
     if good is None:
         first = next((t for t in trials if not t.declared), trials[0])
-        told = [first.failure, *filter(None, (first.advice, caller.taken.said))]
+        given = matched(caller.fn, caller.passed) if " raised " in first.failure else ""
+        told = [first.failure, *filter(None, (first.advice, given, caller.taken.said))]
         raise Unusable(": ".join(told[:2]) + "".join(f"; {more}" for more in told[2:]))
     for kind in kinds:
         trial = asked.trial(good.sizes, good.batch, kind) if kind != good.dtype else good
         if trial.failure and not trial.declared and declining:
             found.declined[kind] = trial.failure
     caller.declined |= found.declined
+    _require_masks(asked, good)
     _leading(asked, good, found)
     _sizes(asked, good, every[good.dtype], found)
     return found
+
+
+def _returning(trials: Mapping[str, Sequence[Trial]]) -> Trial | None:
+    """The first call that gave tensors of the right ranks."""
+    return next((t for part in trials.values() for t in part if not t.failure), None)
+
+
+def _require_masks(asked: Interviewer, good: Trial) -> None:
+    """Refuse what raises wherever it is given a mask, and nowhere else: its mask is another than the statement's."""
+    if not asked.caller.takes_mask or not asked.space.masked:
+        return
+    places = [good.sizes, asked.sizes(ODD), asked.sizes(EVEN)]
+    masked = [asked.trial(sizes, good.batch, good.dtype, 1) for sizes in places]
+    if all(t.failure and not t.declared for t in masked) and not any(
+        asked.trial(sizes, good.batch, good.dtype).failure for sizes in places
+    ):
+        told = [masked[0].failure, masked[0].advice, "it does so wherever a mask is passed, and nowhere else"]
+        how = 'say how a mask is passed, or mask="none": verify.adapt.function(…, mask=…)'
+        raise Unusable(": ".join(filter(None, told)) + f"; {how}")
 
 
 def _leading(asked: Interviewer, good: Trial, found: Interface) -> None:
