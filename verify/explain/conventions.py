@@ -139,8 +139,7 @@ def _hold_further(evidence: Evidence, tied: list[Nearest]) -> list[Nearest]:
             said = [each.judge.expect(example.inputs, example.dtype, rigorous=False) for each in left]
             if not any(map(partial(_differ, said[0]), said[1:])):
                 continue
-            (witness,) = evidence.seen([example]) or [None]
-            if witness is not None and witness.got is not None:
+            for witness in (each for each in evidence.seen([example]) if each.got is not None):
                 left = [each for each in left if not evidence.under(each.judge, witness).fails] or left
     return left
 

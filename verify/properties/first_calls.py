@@ -58,6 +58,7 @@ def meet(setting: Setting, kinds: list[str]) -> None:
     for kind, said in found.declined.items():
         report.has(ARITHMETIC, f"{kind} is not supported ({said}): judged in the other types", "float32")
     report.sizes, report.leading = str(caller.sizes), caller.leading
+    report.within = str(caller.sizes.within or "")
 
 
 def _hung(report: Report, dtype: str, said: str) -> None:

@@ -7,6 +7,7 @@ found by trying, and the callable is judged where it can be called.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from spec.language.evaluation.dimensions import Size, whole
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.examples import Recipe, Space
+from verify.inputs.ranges import Ranges, real_numbers, span_said
 from verify.inputs.size_rules import Supported, line
 from verify.inputs.sizes import entries
 from verify.subject.advice import advised, misfit
@@ -85,13 +87,17 @@ class Interviewer:
             for batch in self.batches
         ]
 
-    def trial(self, sizes: Mapping[Size, int], batch: tuple[int, ...], dtype: str, mask: int = 0) -> Trial:
+    def trial(
+        self, sizes: Mapping[Size, int], batch: tuple[int, ...], dtype: str, mask: int = 0, **numbers: float
+    ) -> Trial:
         """One call; none is made any more once one has not returned, or when the time is over."""
         made = Trial(sizes, batch, dtype)
         if self.caller.hung or time.monotonic() > self.until:
             made.failure = "it was not called any more: the time was over"
             return made
-        example = self.space.example(Recipe(0, 0, 0, mask, 0, 0), dtype, batch, sizes=sizes)
+        example = self.space.example(Recipe(0, 0, 0, mask, 0, 0), dtype, batch, sizes=sizes).changed(
+            **numbers
+        )
         arguments = self.caller.arguments(example.inputs, dtype, generator_seed=0)
         begin = f"{self.formula.id}: {self.caller.name}"
         new = not self.caller.answered
@@ -149,6 +155,7 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
         found.hung = next(t.failure for t in trials if t.failure)
         return found
     if not any(t.failure for t in trials):
+        _numbers(asked, trials[0], found)
         return found
     every = {kinds[0]: trials} | {kind: asked.usual(kind) for kind in kinds[1:]}
     if all(t.declared for trials in every.values() for t in trials):
@@ -175,6 +182,7 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
     _require_masks(asked, good)
     _leading(asked, good, found)
     _sizes(asked, good, every[good.dtype], found)
+    _numbers(asked, good, found)
     return found
 
 
@@ -235,6 +243,35 @@ def _sizes(asked: Interviewer, good: Trial, usual: Sequence[Trial], found: Inter
         f"it raises an error unless {', '.join(map(str, more))} (at {where}: {_short(failing[0])}): "
         f"judged there; {line(rules)}"
     )
+
+
+def _numbers(asked: Interviewer, good: Trial, found: Interface) -> None:
+    """From where to where each number may be, where calls raise outside and nowhere inside."""
+    caller = asked.caller
+    for item in real_numbers(caller.formula):
+        if item.name in asked.space.fixed or caller.sizes.within is not None or item.below != 0:
+            continue
+        values = sorted({0.0 if item.domain == "nonnegative" else 1.0, *asked.space.offered(item)})
+        tried = {
+            value: asked.trial(good.sizes, good.batch, good.dtype, **{item.name: value}) for value in values
+        }
+        inside = [value for value, trial in tried.items() if not trial.failure]
+        failing = {value: trial for value, trial in tried.items() if trial.failure}
+        if len(inside) < 2 or not failing or any(inside[0] < value < inside[-1] for value in failing):
+            continue
+        low = inside[0] if inside[0] > values[0] else -math.inf
+        high = inside[-1] if inside[-1] < values[-1] else math.inf
+        caller.sizes = replace(
+            caller.sizes, within=Ranges(caller.formula, (), numbers=((item.name, low, high),))
+        )
+        where, trial = next(iter(failing.items()))
+        pasted = (
+            f"{low:g}.." if high == math.inf else f"{high:g}" if low == -math.inf else f"{low:g}..{high:g}"
+        )
+        found.sentences.append(
+            f"it raises an error unless {span_said(item.name, low, high)} (at {item.name} = {where:g}: {_short(trial)}): "
+            f"judged there; --range {item.name}={pasted}"
+        )
 
 
 def _short(trial: Trial) -> str:

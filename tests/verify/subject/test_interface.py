@@ -333,3 +333,26 @@ def test_a_sampler_of_one_row_is_given_one_after_the_other(fn):
     one, other = (caller(even, 1.0, 2, 1.0, draw().manual_seed(seed)) for seed in (5, 6))
     assert not torch.equal(one, other)
     assert 400 < one.sum() < 600
+
+
+def smoothed(s, y, epsilon):
+    """A loss that wants some smoothing."""
+    assert 0 < epsilon < 1, "some, and not all"
+    return F.cross_entropy(s, y, label_smoothing=epsilon, reduction="none").sum() / (y != -100).sum().clamp(
+        min=1
+    )
+
+
+def test_where_a_number_is_refused_is_found_and_can_be_pasted():
+    """It is judged between the values at which calls return; refused in their midst, it follows no rule."""
+    caller, found = met(smoothed, "objectives.cross_entropy")
+    assert str(caller.sizes.within) == "0.01 ≤ epsilon ≤ 0.75"
+    assert "--range epsilon=0.01..0.75" in found.sentences[-1]
+    report = check(smoothed, "objectives.cross_entropy", max_examples=15)
+    assert report.headline == "conforms within 0.01 ≤ epsilon ≤ 0.75"
+
+    def choosy(s, y, epsilon):
+        assert epsilon != 0.1
+        return smoothed(s, y, epsilon or 0.5)
+
+    assert met(choosy, "objectives.cross_entropy")[0].sizes.within is None
