@@ -96,11 +96,12 @@ class Built:
                 problems.append(f"{key} is a {type(value).__name__}, expected a tensor, a number or None")
             elif value is not None and value.shape != parameter.shape:
                 got, expected = tuple(value.shape), tuple(parameter.shape)
-                problems.append(f"{name} has shape {expected}, and is given {got}{HOW_SIZES}")
+                problems.append(f"{name} has shape {expected}, and is given {got}")
             found[name] = value
         if problems:
             more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
             has = f"; its parameters are {_list(self.parameters)}" if wrong else ""
+            has += HOW_SIZES if any("has shape" in each for each in problems[:3]) else ""
             raise Unusable(f"weights do not fit {title}: {'; '.join(problems[:3])}{more}{has}")
         return {name: value for name, value in found.items() if value is not None}
 

@@ -5,16 +5,13 @@ What is left is a formula of its own, which applies the first: it has the other 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from sympy import Symbol
-
 from spec.language.arrays import Tensor, each
-from spec.language.evaluation.dimensions import is_size, solved
+from spec.language.evaluation.dimensions import Size, is_size, solved
 from spec.language.expr import lift
 from spec.language.formula import Formula
 from spec.language.lines import define
@@ -38,31 +35,39 @@ def implied_sizes(formula: Formula, words: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def given_words(fixed: Any) -> dict[str, str]:
-    """Those of what is fixed that are words, not numbers: the name of another input, or ``0..``."""
-    if not isinstance(fixed, Mapping):
-        return {}
+def given_words(formula: Formula, fixed: Any) -> dict[str, str]:
+    """Those of what is fixed that are words about an array, not numbers: the name of another input, or ``0..``."""
+    arrays = {t.name for t in formula.tensors if t.role in ("data", "parameter")}
+    every = fixed.items() if isinstance(fixed, Mapping) else ()
     return {
         name: value.strip()
-        for name, value in fixed.items()
-        if isinstance(value, str) and not _is_number(value)
+        for name, value in every
+        if name in arrays and isinstance(value, str) and not _is_number(value)
     }
 
 
 def _is_number(text: str) -> bool:
     try:
-        return math.isfinite(float(text)) or True
+        float(text)
     except ValueError:
         return False
+    return True
 
 
 def with_given(formula: Formula, words: Mapping[str, str]) -> Formula:
     """The formula whose named inputs are what the words say; itself where none is named.
 
     Raises:
-        Unusable: an input that there is not, a word that says nothing, or shapes that do not fit; one line.
+        Unusable: a word that says nothing, shapes that do not fit, or a law; one line.
     """
-    return _made(formula, tuple(sorted(words.items()))) if words else formula
+    if words and formula.law is not None:
+        raise Unusable(
+            f"{formula.id} is a law: its inputs are drawn, and {', '.join(words)} cannot be given by words"
+        )
+    try:
+        return _made(formula, tuple(sorted(words.items()))) if words else formula
+    except ValueError as error:
+        raise Unusable(f"{formula.id}: {', '.join(words)} cannot be given so: {error}") from None
 
 
 @lru_cache(maxsize=64)
@@ -71,13 +76,9 @@ def _made(formula: Formula, words: tuple[tuple[str, str], ...]) -> Formula:
     said = ", ".join(f"{name}={word}" for name, word in words)
     changes: dict[Any, Any] = {}
     for name, word in words:
-        one, other = items.get(name), items.get(word)
-        if not isinstance(one, Tensor) or one.role not in ("data", "parameter"):
-            raise Unusable(
-                f"{formula.id} has no input {name!r} to be given as {word}; it has: {', '.join(items)}"
-            )
         if COUNTING.fullmatch(word):
             continue
+        one, other = items[name], items.get(word)
         if not isinstance(other, Tensor) or len(other.shape) != len(one.shape) or word in dict(words):
             raise Unusable(
                 f"{formula.id}: {name} is given as {word!r}; expected a number, another input of its shape, or 0.. for "
@@ -119,7 +120,7 @@ def _made(formula: Formula, words: tuple[tuple[str, str], ...]) -> Formula:
     )
 
 
-def _resized(item: Any, changes: Mapping[Symbol, Any]) -> Any:
+def _resized(item: Any, changes: Mapping[Size, Any]) -> Any:
     """An input or output at other sizes."""
     if not isinstance(item, Tensor) or not changes:
         return item

@@ -50,7 +50,7 @@ def with_words(
         Unusable: words that say nothing of this formula.
     """
     own = fn.fixed if isinstance(fn, Adapter) else {}
-    words = given_words({**own, **(fixed if isinstance(fixed, Mapping) else {})})
+    words = given_words(formula, {**own, **(fixed if isinstance(fixed, Mapping) else {})})
     if not words:
         return fn, formula, sizes, fixed, ()
     if own:

@@ -160,7 +160,7 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
     every = {kinds[0]: trials} | {kind: asked.usual(kind) for kind in kinds[1:]}
     if all(t.declared for trials in every.values() for t in trials):
         return found  # it says so by itself, which is no fault
-    good = _returning(every) or asked.somewhere(kinds)
+    good = _returning(every)
     if good is None and (one := positioned(caller.fn, caller.formula)) is not None:
         caller.fn, before = one, caller.fn
         again = {kind: asked.usual(kind) for kind in kinds}
@@ -169,6 +169,7 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
             found.sentences.append("it draws for one position: called with one after the other")
         else:
             caller.fn = before
+    good = good or asked.somewhere(kinds)
     if good is None:
         first = next((t for t in trials if not t.declared), trials[0])
         given = matched(caller.fn, caller.passed) if " raised " in first.failure else ""

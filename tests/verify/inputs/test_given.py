@@ -51,7 +51,7 @@ def attention(**how):
     return module(
         lambda d_model, h, d_k: SelfAttention(d_model, h, d_k, **how),
         lambda W_q, W_k, W_v, W_o: {"qkv.weight": rows(W_q, W_k, W_v), "out.weight": W_o.T},
-        mask="none",
+        lambda attend, x: attend(x),
         sizes={"d_v": "d_k"},
     )
 
@@ -109,11 +109,11 @@ def test_what_may_be_given_is_offered_where_it_is_not_taken(make, formula, says)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"z": "x"}, "has no input 'z' to be given as x; it has: x, y, W_q"),
+        ({"z": "x"}, "has no number or parameter 'z' to be fixed"),
         ({"y": "W_q"}, "y is given as 'W_q'; expected a number, another input of its shape, or 0.."),
         ({"y": "about 5"}, "y is given as 'about 5'; expected a number, another input"),
         ({"x": "y", "y": "x"}, "x is given as 'y'; expected"),
-        ({"mask": "0.."}, "has no input 'mask' to be given"),
+        ({"mask": "0.."}, "has no number or parameter 'mask' to be fixed"),
     ],
 )
 def test_words_that_say_nothing_are_refused(words, says):

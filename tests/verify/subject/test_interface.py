@@ -352,7 +352,7 @@ def test_where_a_number_is_refused_is_found_and_can_be_pasted():
     assert report.headline == "conforms within 0.01 ≤ epsilon ≤ 0.75"
 
     def choosy(s, y, epsilon):
-        assert epsilon != 0.1
+        assert epsilon != 0.35
         return smoothed(s, y, epsilon or 0.5)
 
     assert met(choosy, "objectives.cross_entropy")[0].sizes.within is None
