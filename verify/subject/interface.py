@@ -88,7 +88,12 @@ class Interviewer:
         ]
 
     def trial(
-        self, sizes: Mapping[Size, int], batch: tuple[int, ...], dtype: str, mask: int = 0, **numbers: float
+        self,
+        sizes: Mapping[Size, int],
+        batch: tuple[int, ...],
+        dtype: str,
+        mask: int = 0,
+        numbers: Mapping[str, float] | None = None,
     ) -> Trial:
         """One call; none is made any more once one has not returned, or when the time is over."""
         made = Trial(sizes, batch, dtype)
@@ -96,7 +101,7 @@ class Interviewer:
             made.failure = "it was not called any more: the time was over"
             return made
         example = self.space.example(Recipe(0, 0, 0, mask, 0, 0), dtype, batch, sizes=sizes).changed(
-            **numbers
+            **(numbers or {})
         )
         arguments = self.caller.arguments(example.inputs, dtype, generator_seed=0)
         begin = f"{self.formula.id}: {self.caller.name}"
@@ -254,7 +259,8 @@ def _numbers(asked: Interviewer, good: Trial, found: Interface) -> None:
             continue
         values = sorted({0.0 if item.domain == "nonnegative" else 1.0, *asked.space.offered(item)})
         tried = {
-            value: asked.trial(good.sizes, good.batch, good.dtype, **{item.name: value}) for value in values
+            value: asked.trial(good.sizes, good.batch, good.dtype, numbers={item.name: value})
+            for value in values
         }
         inside = [value for value, trial in tried.items() if not trial.failure]
         failing = {value: trial for value, trial in tried.items() if trial.failure}
