@@ -31,7 +31,7 @@ from verify.request import Conventions, Progress, Request, Rules
 from verify.search.found import Budget, Clock
 from verify.search.loop import Search
 from verify.search.property import NotRunnable, Property
-from verify.subject.callables import importable, supported_by, with_fixed
+from verify.subject.callables import importable, supported_by, with_fixed, with_words
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
 from verify.subject.sandbox import default_device_aside, one_thread, what_exists_kept
@@ -47,7 +47,7 @@ def check(
     dtypes: Sequence[str] | None = None,
     device: str = "cpu",
     sizes: Mapping[str, str | int] | None = None,
-    fixed: Mapping[str, float] | None = None,
+    fixed: Mapping[str, float | str] | None = None,
     few_shapes: bool | None = None,
     ranges: Mapping[str, float] | None = None,
     accuracy: float | None = None,
@@ -77,7 +77,8 @@ def check(
         sizes: the sizes that ``fn`` supports, where not all: rules by name, such as ``{"d_v": "d_k", "h": "2|4", "d": "even"}``.
             Only such are drawn, and the report says so.
         fixed: numbers that ``fn`` has built in, such as ``{"eps": 1e-5}``, and parameters of which every entry is one number,
-            such as ``{"beta": 0}``. ``fn`` may leave them out of its arguments.
+            such as ``{"beta": 0}``. ``fn`` may leave them out of its arguments. An input that is another one,
+            ``{"y": "x"}``, or that counts, ``{"pos": "0.."}``, is none of its arguments, and theorems are not tried.
         few_shapes: whether examples come in a few shapes only, for a callable that is compiled for each new one.
         ranges: how large entries are at most, such as ``{"q": 1e3}``: of an input, of a line of the statement, or
             ``offset(x)``, |mean| / std of the rows of ``x``. Examples are drawn within, and the verdict says so.
@@ -149,6 +150,8 @@ def _under_found(fn: Callable[..., Any], request: Request, trial: Trial) -> Repo
     for changes in (trial.why.changes, *trial.why.others):
         report = _under(fn, request, changes)
         if not report.falsified:
+            if changes is trial.why.changes:
+                report.alike = [{**report.found, **each} for each in trial.why.alike]
             return report
         first = first or report
     stated = fully_said(trial.setting.judge, trial.why.changes)
@@ -184,19 +187,20 @@ class Trial:
         Raises:
             Unusable: they do not fit one another.
         """
-        formula, rules = request.stated, request.rules
-        assert isinstance(formula, Formula)
+        rules = request.rules
+        assert isinstance(request.stated, Formula)
+        fn, formula, sizes, fixed, words = with_words(fn, request.stated, rules.sizes, rules.fixed)
         try:
             judge = Judge(formula, request.conventions)
         except ValueError as error:
             raise Unusable(str(error)) from None
-        supported = supported_by(fn, formula, rules.sizes, rules.fixed, rules.few_shapes)
+        supported = replace(supported_by(fn, formula, sizes, fixed, rules.few_shapes), given=words)
         supported = where_something_is_said(judge, supported)
         supported = replace(supported, within=Ranges.of(formula, rules.ranges, judge.conventions))
         bound = with_fixed(fn, dict(supported.fixed))
         caller = Caller(bound, formula, request.device, request.name, supported)
         report = Report(
-            formula.id,
+            request.stated.id,
             caller.name,
             judge.conventions,
             seed=request.seed,

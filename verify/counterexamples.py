@@ -45,7 +45,7 @@ from verify.report import (
 )
 from verify.request import SETTINGS
 from verify.search.outcome import Outcome, worst
-from verify.subject.callables import supported_by, with_fixed
+from verify.subject.callables import supported_by, with_fixed, with_words
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
 from verify.subject.leading import led
@@ -220,8 +220,9 @@ def _judge_again(
     if found is None or drawn or was.kind in ("law", "accuracy"):
         return _check_again(stated, fn, report, was, name)
     settings = report.get("settings", {})
+    fn, stated, sizes, fixed, words = with_words(fn, stated, settings.get("sizes"), settings.get("fixed"))
     judge = Judge(stated, found.conventions)
-    supported = supported_by(fn, stated, *(settings.get(key) for key in ("sizes", "fixed", "few_shapes")))
+    supported = replace(supported_by(fn, stated, sizes, fixed, settings.get("few_shapes")), given=words)
     within = Ranges.of(stated, settings.get("ranges"), judge.conventions)
     supported = replace(supported, within=within)
     device = settings.get("device", "cpu")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -259,7 +259,7 @@ class Report:
     ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small;
     ``examples_until``: how many examples were judged until then, that one included (none where nothing is searched);
     ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there;
-    ``found``: what of the conventions was found by trying, since ours do not hold;
+    ``found``: what of the conventions was found by trying, since ours do not hold; ``alike``: what nothing tells from it;
     ``within``: the range that was declared; ``range``: that in which a falsified callable conforms;
     ``not_run``: theorems, each with the reason; ``leading``: how many leading dimensions it takes, where not any number;
     ``settings``: the other arguments of the check, as JSON has them; ``unfinished``: how much was done where time ran out.
@@ -273,6 +273,7 @@ class Report:
     hint: str = ""
     reason: Reason = Reason.NONE
     found: dict[str, str] = field(default_factory=dict)
+    alike: list[dict[str, str]] = field(default_factory=list)
     seed: int = 0
     max_examples: int = 100
     device: str = "cpu"
@@ -364,7 +365,7 @@ class Report:
         """The verdict in a sentence: under which conventions, where these were found, at which sizes and within which range; what
         explains it, and where it conforms.
         """
-        under = conventions_said(self.found)
+        under = either_said(self.found, self.alike)
         said = self.verdict + (f" under {under}" if under else "")
         said += f" where {self.sizes}" if self.sizes else ""
         said += f" within {self.within}" if self.within else ""
@@ -420,6 +421,13 @@ WIDE = "every operation may round to the type of the inputs, and nothing is said
 def conventions_said(options: Mapping[str, str]) -> str:
     """Conventions as a sentence names them, with what is not judged under one that widens every bound."""
     return options_said(options) + (f" ({WIDE})" if options.get("intermediates") == "storage" else "")
+
+
+def either_said(options: Mapping[str, str], alike: Sequence[Mapping[str, str]]) -> str:
+    """Conventions, and those that nothing tells from them: ``fully_masked=mean or fully_masked=filled_1e9``."""
+    return " or ".join(map(conventions_said, (options, *alike))) + (
+        ", which nothing tells apart" if alike else ""
+    )
 
 
 def jsonable(value: Any) -> Any:

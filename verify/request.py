@@ -48,7 +48,7 @@ class Rules(NamedTuple):
     """What a callable supports, where not everything, as it was given: it is read once the callable is known."""
 
     sizes: Mapping[str, str | int] | None = None
-    fixed: Mapping[str, float] | None = None
+    fixed: Mapping[str, float | str] | None = None
     few_shapes: bool | None = None
     ranges: Mapping[str, float] | None = None
 

@@ -19,7 +19,7 @@ FREQUENCIES = Convention(
     {
         "open": "pair i turns by b^(−2i/d): the slowest is a little faster than 1/b, as the paper has it",
         "closed": "it turns by b^(−i/(d/2 − 1)): the slowest is 1/b exactly, as in tensor2tensor, fairseq and M2M-100; "
-        "nothing is said of an odd width, where libraries add a column of zeros",
+        "nothing is said of an odd width, where libraries add a column of zeros, or of width 2, which is 0/0",
     },
     default="open",
 )
@@ -30,9 +30,7 @@ def wave(of: Callable[[Any], Node]) -> Node:
     return by_convention(
         "frequencies",
         open=of(t / b ** (2 * i / d)),
-        closed=case(
-            ~eq(2 * floor(d / 2), d), Undefined(), case(lt(2, d), of(t / b ** (2 * i / (d - 2))), of(t))
-        ),
+        closed=case(eq(2 * floor(d / 2), d) & lt(2, d), of(t / b ** (2 * i / (d - 2))), Undefined()),
     )
 
 

@@ -101,6 +101,16 @@ class Subject:
         """Which inputs it takes, in order, where no call is given: all of them."""
         return every
 
+    def can_take(self, count: int) -> bool:
+        """Whether it can be called with so many arguments, as far as it tells."""
+        try:
+            inspect.signature(self.fn).bind(*range(count))
+        except TypeError:
+            return False
+        except ValueError:  # it tells nothing about itself
+            return True
+        return True
+
     def prepare(self, names: Names, letters: Sequence[str], used: frozenset[str], call: Call) -> Any:
         """Make what calls need that is not judged, such as a module of these sizes; ``call`` is that of this example.
 
@@ -133,7 +143,7 @@ class Adapter:
     mask: MaskForm | None = None
     pick: Pick = 0
     sizes: Mapping[str, Any] = field(default_factory=dict)
-    fixed: Mapping[str, float] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
     few_shapes: bool = False
 
     @property
@@ -173,6 +183,7 @@ class Bound:
         self.tensors = {t.name: t for t in formula.tensors}
         self.letters = [t.name for t in formula.tensors if t.role == "parameter"]
         self.data = [t.name for t in formula.tensors if t.role == "data"]
+        self.generators = [t.name for t in formula.tensors if t.role == "generator"]
         masks = [t.name for t in formula.tensors if t.role == "mask"]
         self.masked = masks[-1] if masks else ""
         self._mask_axes = [str(size) for size in self.tensors[self.masked].shape] if masks else []
@@ -199,19 +210,31 @@ class Bound:
         numbers = [t.name for t in self.formula.tensors if t.role == "number"]
         for name in (*self.data, *numbers):
             if name not in self.used and name not in self.adapter.fixed:
-                built_in = f'; if it has {name} built in, say which: fixed={{"{name}": …}} or --set {name}=…'
+                instead = self._instead_of(name)
                 taken = self.default_call if self.call is None else sorted(self.call.names(self.letters))
                 takes = f"its call takes {', '.join(taken) or 'nothing'}"
-                raise Unusable(
-                    f"{self.__name__} is given no {name} ({takes})" + (built_in if name in numbers else "")
-                )
+                raise Unusable(f"{self.__name__} is given no {name} ({takes}){instead}")
+
+    def _instead_of(self, name: str) -> str:
+        """What to say of an input that it is not given, where it may do without."""
+        item = self.tensors[name]
+        same = [
+            each for each in self.data if each != name and len(self.tensors[each].shape) == len(item.shape)
+        ]
+        if item.role == "number":
+            return f'; if it has {name} built in, say which: fixed={{"{name}": …}} or --set {name}=…'
+        if item.domain in WHOLE or not same:
+            return (
+                f'; if it counts {name} itself, say from where: fixed={{"{name}": "0.."}} or --set {name}=0..'
+            )
+        return f'; if {same[0]} is its {name}, too, say so: fixed={{"{name}": "{same[0]}"}} or --set {name}={same[0]}'
 
     @cached_property
     def taken(self) -> list[str]:
-        """The inputs that it is called with, but for the mask."""
-        fixed = self.adapter.fixed
+        """The inputs that it is called with, but for the mask: what is fixed, and a generator, where it names them."""
+        spare = {*self.adapter.fixed, *self.generators}
         return [
-            name for name in self.inputs if name != self.masked and (name not in fixed or name in self.used)
+            name for name in self.inputs if name != self.masked and (name not in spare or name in self.used)
         ]
 
     @cached_property
@@ -231,6 +254,8 @@ class Bound:
         """The names of the arguments where no call is given."""
         every = [name for name in self.inputs if name != self.masked]
         taken = list(self.subject.default_call(self.data, every))
+        if not self.subject.can_take(len(taken) + (self.takes_mask and self.form.passed)):
+            taken = [name for name in taken if name not in self.generators]
         return [*taken, "mask"] if self.takes_mask and self.form.passed else taken
 
     @cached_property
@@ -414,7 +439,7 @@ class Description(TypedDict, total=False):
     seq_first: bool
     heads_axis: int | None
     sizes: Mapping[str, Any] | None
-    fixed: Mapping[str, float] | None
+    fixed: Mapping[str, float | str] | None
     few_shapes: bool
 
 

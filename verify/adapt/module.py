@@ -96,11 +96,12 @@ class Built:
                 problems.append(f"{key} is a {type(value).__name__}, expected a tensor, a number or None")
             elif value is not None and value.shape != parameter.shape:
                 got, expected = tuple(value.shape), tuple(parameter.shape)
-                problems.append(f"{name} has shape {expected}, and is given {got}{HOW_SIZES}")
+                problems.append(f"{name} has shape {expected}, and is given {got}")
             found[name] = value
         if problems:
             more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
             has = f"; its parameters are {_list(self.parameters)}" if wrong else ""
+            has += HOW_SIZES if any("has shape" in each for each in problems[:3]) else ""
             raise Unusable(f"weights do not fit {title}: {'; '.join(problems[:3])}{more}{has}")
         return {name: value for name, value in found.items() if value is not None}
 
@@ -173,8 +174,8 @@ class ModuleSubject(Subject):
         missing = [name for name in letters if name not in used and name not in given]
         if missing:
             raise Unusable(
-                f"{self.title} is given no {', '.join(missing)}; weights is {INSTEAD['weights']}; "
-                f"its parameters are {_list(built.parameters)}"
+                f"{self.title} is given no {', '.join(missing)}; weights is {INSTEAD['weights']}; its parameters are "
+                f'{_list(built.parameters)}; what it lacks may be fixed, such as a bias: fixed={{"{missing[-1]}": 0}}'
             )
 
     def _state(self, built: Built, names: Names, letters: Sequence[str]) -> Mapping[str, Any]:
@@ -206,6 +207,8 @@ class ModuleSubject(Subject):
                 )
             except TypeError as error:
                 if _is_refused_call(error.__traceback__, prepared.module):
+                    if "mask" in names and not _takes_mask(prepared.module):
+                        raise Unusable(f'{self.title} takes no mask: say so by mask="none"') from None
                     signature = inspect.signature(prepared.module.forward)
                     raise Unusable(
                         f"{self.title} is called as {self.title}{signature}: {error}; call is {INSTEAD['call']}"
@@ -219,6 +222,12 @@ def _is_refused_call(traceback: TracebackType | None, module: nn.Module) -> bool
         traceback = traceback.tb_next
     frame = None if traceback is None else traceback.tb_frame
     return frame is not None and frame.f_code.co_name == "_call_impl" and frame.f_locals.get("self") is module
+
+
+def _takes_mask(module: nn.Module) -> bool:
+    """Whether a module may be given a mask, by the names of its parameters."""
+    every = inspect.signature(module.forward).parameters.values()
+    return any("mask" in each.name or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in every)
 
 
 def _title(build: Callable[..., nn.Module]) -> str:

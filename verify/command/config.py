@@ -252,7 +252,7 @@ def _by_name(kinds: tuple[type, ...], example: str) -> Callable[[Place, str, Any
 OPTIONS: dict[str, tuple[str, Callable[[Place, str, Any], Any]]] = {
     "conventions": ("conventions", _by_name((str,), '{eps = "outside"}')),
     "sizes": ("sizes", _by_name((str, int), '{d_v = "d_k", h = "2|4"}')),
-    "set": ("fixed", _by_name((int, float), "{eps = 1e-5}")),
+    "set": ("fixed", _by_name((int, float, str), '{eps = 1e-5, y = "x"}')),
     "ranges": ("ranges", _by_name((int, float), "{q = 1e3}")),
     "few-shapes": ("few_shapes", _flag),
     "types": ("dtypes", _types),

@@ -72,6 +72,7 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
     from verify.inputs.ranges import Ranges
     from verify.inputs.size_rules import Supported
     from verify.request import refuse_rules
+    from verify.subject.callables import with_words
 
     formula, given = statement(formula_id), options.get("conventions")
     named = {k: v for k, v in given.items() if k != OTHERS} if isinstance(given, Mapping) else {}
@@ -89,9 +90,11 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
         for key, name in (("sizes", "sizes"), ("set", "fixed"), ("ranges", "ranges")):
             read_from(key, partial(refuse_rules, formula, {name: options.get(name)}))
     else:
-        read_from("sizes", partial(Supported.of, formula, options.get("sizes")))
-        read_from("set", partial(Supported.of, formula, None, options.get("fixed")))
-        read_from("ranges", partial(Ranges.of, formula, options.get("ranges"), chosen))
+        how = options.get("sizes"), options.get("fixed")
+        _, held, sizes, fixed, _ = read_from("set", partial(with_words, None, formula, *how))
+        read_from("sizes", partial(Supported.of, held, sizes))
+        read_from("set", partial(Supported.of, held, None, fixed))
+        read_from("ranges", partial(Ranges.of, held, options.get("ranges"), chosen))
 
 
 def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]:

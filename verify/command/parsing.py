@@ -284,7 +284,7 @@ def parser() -> Parser:
         default=[],
         dest="fixed",
         metavar="k=number",
-        help="numbers that it has built in: eps=1e-5 (beta=0 for a parameter that is left out)",
+        help="what it has built in: eps=1e-5, beta=0; pos=0.. where it counts positions itself, y=x where y is no input but x",
     )
     two.add_argument(
         "--few-shapes",

@@ -1,29 +1,33 @@
 """The conventions nearest to a callable: every combination is tried, and a majority of the examples decides.
 
-Where values in float64 do not tell, others do: float32 of what computes in float32 inside; more examples, or gradients, of what
+Those that fare alike are told apart at further examples, at which they differ; what nothing tells apart is said together. Where
+values in float64 do not tell, others do: float32 of what computes in float32 inside; more examples, or gradients, of what
 fails there alone; a few draws, and then all, of a law.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import product
+from functools import cached_property, partial
+from itertools import islice, product
+
+import numpy as np
 
 from spec.language.convention import INTERMEDIATES, Convention
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from verify.edges import ARITHMETIC, STRICT
-from verify.explain.evidence import SECONDS, SPOILT, Evidence, Witness, same
+from verify.explain.evidence import SECONDS, SEED, SPOILT, Evidence, Witness, same
+from verify.inputs.examples import Example, rounded
 from verify.laws.checking import check_law
-from verify.properties.judge import Judge
+from verify.properties.judge import Expected, Judge
 from verify.properties.plain_calls import check_gradients, check_values
 from verify.properties.precision import digits_inside
 from verify.properties.setting import Setting
 from verify.properties.unsaid_sizes import where_something_is_said
-from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, conventions_said
+from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, either_said
 
 MOST = 2
 """Other choices that are tried where the nearest fails after all: each is a check of its own."""
@@ -36,6 +40,10 @@ COARSE, FEW = 1e-5, 3
 examples are looked at under each choice of conventions."""
 ENOUGH = 8
 """About so many failing examples, from all over, are tried first; conventions under which most of them fail are refused."""
+FURTHER, AT_ONCE = 120, 12
+"""So many further examples are looked at for some at which conventions differ, so many at a time."""
+SCALES = (1.0, 1e1, 1e2, 1e3, 1e5, 1e7, 1e8)
+"""By what their data are multiplied, in turn: fills of masks differ where scores come near to them."""
 TRIED = 0.02
 """The share of the draws with which another combination of conventions is tried first: most are refused by a few."""
 
@@ -45,7 +53,8 @@ class Nearest:
     """A choice of conventions and what it changes; how many of the examples conform under it, of how many.
 
     ``others``: changes under which more of them conform, or which leave unsaid what values alone do not settle: of a mask that is
-    added the gradients are no mean's. ``telling``: something is said under it of one that fails by default.
+    added the gradients are no mean's. ``alike``: changes that nothing tells from these. ``telling``: it says something of one
+    that fails by default.
     """
 
     judge: Judge
@@ -53,12 +62,13 @@ class Nearest:
     conforming: int
     examples: int
     others: tuple[Mapping[str, str], ...] = ()
+    alike: tuple[Mapping[str, str], ...] = ()
     telling: bool = True
 
     @cached_property
     def said(self) -> str:
-        """What it changes, in words."""
-        return conventions_said(self.changes)
+        """What it changes: ``eps=outside, divisor=unbiased``; and what else it may be."""
+        return either_said(self.changes, self.alike)
 
     @property
     def vacuous(self) -> bool:
@@ -90,23 +100,65 @@ def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
     operation is the last resort: it widens every bound.
     """
     judge = evidence.judge
-    witnesses = [w for w in (*evidence.drawn, *evidence.ordinary) if w.got is not None]
+    called = (*evidence.drawn, *evidence.ordinary)
+    witnesses = [w for w in called if w.got is not None]
     failing = [w for w in witnesses if w.fails]
     if not failing:
         return None
-    found: list[tuple[tuple[bool, bool, bool, int, int], Nearest]] = []
+    found: list[tuple[tuple[bool, bool, bool, int], Nearest]] = []
     for changes in _candidates(evidence, named, failing):
         other = Judge(judge.formula, {**judge.conventions, **changes})
-        made = _tried(evidence, other, changes, witnesses, failing)
+        made = _tried(evidence, other, changes, called)
         if made is not None:
             left = made.examples - made.conforming
-            key = (left > SPOILT * made.examples, made.vacuous, other.partial, left, len(changes))
-            found.append((key, made))
-    if found:
-        first, *rest = [made for _, made in sorted(found, key=lambda each: each[0])]
-        after = [r for r in rest if r.judge.partial > first.judge.partial or r.conforming > first.conforming]
-        return replace(first, others=tuple(other.changes for other in after[:MOST]))
-    return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, witnesses, failing)
+            found.append(((left > SPOILT * made.examples, made.vacuous, other.partial, left), made))
+    if not found:
+        return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, called)
+    found.sort(key=lambda each: each[0])  # fewest changes first, as they were tried
+    tied = [made for key, made in found if key == found[0][0]]
+    rest = [made for key, made in found[len(tied) :]]
+    first, *alike = _hold_further(evidence, tied)
+    alike = [made for made in alike if len(made.changes) == len(first.changes)]
+    after = [r for r in rest if r.judge.partial > first.judge.partial or r.conforming > first.conforming]
+    others = [made.changes for made in (*alike, *after)]
+    return replace(
+        first, others=tuple(others[: max(MOST, len(alike))]), alike=tuple(made.changes for made in alike)
+    )
+
+
+def _hold_further(evidence: Evidence, tied: list[Nearest]) -> list[Nearest]:
+    """Those that hold at further examples at which they differ beyond their bounds; all where none does."""
+    space, kinds, left = evidence.setting.space(), evidence.kinds, list(tied)
+    recipes = iter(enumerate(space.plan(FURTHER, SEED + 3)))
+    while len(left) > 1 and not evidence.late and (turn := list(islice(recipes, AT_ONCE))):
+        examples = [
+            _scaled(evidence, space.example(recipe, kinds[place % len(kinds)]), SCALES[place % len(SCALES)])
+            for place, recipe in turn
+        ]
+        for each in left:
+            each.judge.ahead(examples)
+        for example in examples:
+            said = [each.judge.expect(example.inputs, example.dtype, rigorous=False) for each in left]
+            if not any(map(partial(_differ, said[0]), said[1:])):
+                continue
+            for witness in (each for each in evidence.seen([example]) if each.got is not None):
+                left = [each for each in left if not evidence.under(each.judge, witness).fails] or left
+    return left
+
+
+def _scaled(evidence: Evidence, example: Example, scale: float) -> Example:
+    """An example with its real data multiplied, within what is supported."""
+    changed = {name: rounded(scale * example.inputs[name], example.dtype) for name in evidence.data}
+    return evidence.setting.space().restrict(example.changed(**changed))
+
+
+def _differ(said: Sequence[Expected], others: Sequence[Expected]) -> bool:
+    """Whether two statements say what no result can be, in some entry."""
+    with np.errstate(all="ignore"):
+        return any(
+            bool((np.abs(one.value - two.value) > one.bound + two.bound).any())
+            for one, two in zip(said, others, strict=True)
+        )
 
 
 def _candidates(evidence: Evidence, named: Collection[str], failing: list[Witness]) -> list[dict[str, str]]:
@@ -158,26 +210,21 @@ def fully_said(judge: Judge, changes: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _rounded(evidence: Evidence, witnesses: list[Witness], failing: list[Witness]) -> Nearest | None:
+def _rounded(evidence: Evidence, called: Sequence[Witness]) -> Nearest | None:
     judge, changes = evidence.judge, {INTERMEDIATES.name: "storage"}
-    other = Judge(judge.formula, {**judge.conventions, **changes})
-    return _tried(evidence, other, changes, witnesses, failing)
+    return _tried(evidence, Judge(judge.formula, {**judge.conventions, **changes}), changes, called)
 
 
 def _tried(
-    evidence: Evidence,
-    other: Judge,
-    changes: dict[str, str],
-    witnesses: list[Witness],
-    failing: list[Witness],
+    evidence: Evidence, other: Judge, changes: dict[str, str], called: Sequence[Witness]
 ) -> Nearest | None:
-    if other.partial:
-        said = where_something_is_said(other, evidence.caller.sizes)
-        witnesses, failing = (
-            [w for w in part if said.fits(w.example.sizes)] for part in (witnesses, failing)
-        )
-        if not failing:
-            return None
+    """How other conventions fare, where anything is said under them; None where most fails there as well."""
+    said = where_something_is_said(other, evidence.caller.sizes) if other.partial else evidence.caller.sizes
+    called = [w for w in called if said.fits(w.example.sizes)]
+    witnesses = [w for w in called if w.got is not None]
+    failing = [w for w in witnesses if w.fails]
+    if not failing or len(witnesses) < MAJORITY * len(called):
+        return None
     other.ahead(w.example for w in witnesses)
     passed, right, wrong = 0, 0, 0
     for tried, witness in enumerate(failing, 1):

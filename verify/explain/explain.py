@@ -94,6 +94,7 @@ class Explanation:
         reason: its kind.
         changes: what it changes of the conventions, if it does.
         others: what else may be changed, if it fails under these after all.
+        alike: what may be changed as well: nothing tells it from these.
         tried: whether an explanation was looked for.
     """
 
@@ -101,6 +102,7 @@ class Explanation:
     reason: Reason = Reason.NONE
     changes: Mapping[str, str] = field(default_factory=dict)
     others: tuple[Mapping[str, str], ...] = ()
+    alike: tuple[Mapping[str, str], ...] = ()
     tried: bool = False
 
     @property
@@ -212,7 +214,7 @@ def _locate(evidence: Evidence, report: Report | None) -> Explanation:
 def _conforming(near: Nearest) -> Explanation:
     few = "" if near.conforming == near.examples else f" at {near.conforming} of {near.examples} examples"
     said = f"conforms under convention {near.said}{few}"
-    return Explanation(said, Reason.CONVENTIONS, near.changes, near.others)
+    return Explanation(said, Reason.CONVENTIONS, near.changes, near.others, near.alike)
 
 
 def _explain_leak(setting: Setting, dtype: str) -> Explanation:

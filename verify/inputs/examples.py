@@ -325,13 +325,17 @@ class Space:
         regime = lead.regime(item.name, item.role) or others[item.role != "data"]
         return rounded(fitted(item, regime.draw(random, shape)), dtype)
 
+    def offered(self, item: Tensor) -> tuple[float, ...]:
+        """The values at which a number is tried."""
+        if item.name in added_numbers(self.formula.flat(None)):
+            return regimes.EPSILONS
+        return regimes.SHARES if item.domain == "share" else regimes.POSITIVE_NUMBERS
+
     def _draw_number(self, item: Tensor, recipe: Recipe, random: np.random.Generator) -> float:
         """A number: of the first, each that is offered in its turn; the others are drawn beside it."""
         if item.domain == "real":
             return float(random.standard_normal())
-        offered = regimes.SHARES if item.domain == "share" else regimes.POSITIVE_NUMBERS
-        if item.name in added_numbers(self.formula.flat(None)):
-            offered = regimes.EPSILONS
+        offered = self.offered(item)
         place = recipe.number if item == self.numbers[0] else int(random.integers(len(offered)))
         value = float(offered[place % len(offered)])
         if item.below != 0 and value > item.below:  # it is the largest that the number may be

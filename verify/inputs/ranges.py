@@ -1,8 +1,8 @@
 """Ranges: how large entries are at most, where a callable is judged within a size of its inputs only.
 
-What is limited is the size of an input (``q``: no entry beyond ±limit), of a line of the statement (``s``: its scores), or how
-far the rows of an input are from 0 beside their spread (``offset(x)``: |mean| over standard deviation). Examples are drawn as
-everywhere, and brought inside.
+What is limited is the size of an input (``q``: no entry beyond ±limit), of a line of the statement (``s``: its scores), how far
+the rows of an input are from 0 beside their spread (``offset(x)``: |mean| over standard deviation), or what a number may be
+(``eps``, from one to another). Examples are drawn as everywhere, and brought inside.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import Precision
@@ -42,6 +43,7 @@ class Ranges:
     formula: Formula
     limits: tuple[tuple[str, float], ...]
     conventions: tuple[tuple[str, str], ...] = ()
+    numbers: tuple[tuple[str, float, float], ...] = ()
 
     @classmethod
     def of(cls, formula: Formula, given: Any, conventions: Mapping[str, str]) -> Ranges | None:
@@ -54,9 +56,12 @@ class Ranges:
             return None
         if not isinstance(given, Mapping):
             raise Unusable(f"{formula.id}: ranges map names to limits, such as {{'q': 1e3}}; got {given!r}")
-        known = offered(formula, conventions)
-        limits = []
+        known = [*offered(formula, conventions), *(t.name for t in real_numbers(formula))]
+        limits, numbers = [], []
         for name, value in given.items():
+            if name in {t.name for t in real_numbers(formula)}:
+                numbers.append((name, *_interval(formula, name, str(value))))
+                continue
             if name not in known:
                 raise Unusable(f"{formula.id} has no {name!r} to be limited; it has: {', '.join(known)}")
             try:
@@ -66,7 +71,7 @@ class Ranges:
             if not 0 < limit < math.inf:
                 raise Unusable(f"{formula.id}: the range of {name} is a positive number; got {value!r}")
             limits.append((name, limit))
-        return cls(formula, tuple(limits), tuple(conventions.items()))
+        return cls(formula, tuple(limits), tuple(conventions.items()), tuple(numbers))
 
     def measured(self, name: str, inputs: Mapping[str, Any]) -> float:
         """How large what is limited is at inputs without leading dimensions."""
@@ -84,10 +89,14 @@ class Ranges:
 
     def holds(self, inputs: Mapping[str, Any]) -> bool:
         """Whether inputs without leading dimensions are inside."""
+        if not all(low <= inputs[name] <= high for name, low, high in self.numbers):
+            return False
         return all(self.measured(name, inputs) <= limit for name, limit in self.limits)
 
     def brought(self, example: Example) -> Example:
         """The example, made smaller where it is outside."""
+        for name, low, high in self.numbers:
+            example = example.changed(**{name: min(max(example.inputs[name], low), high)})
         for name, limit in self.limits:
             offset = OFFSET.fullmatch(name)
             if name in example.inputs or offset:
@@ -116,7 +125,31 @@ class Ranges:
         return example
 
     def __str__(self) -> str:
-        return ", ".join(told(name, limit) for name, limit in self.limits)
+        spans = (span_said(name, low, high) for name, low, high in self.numbers)
+        return ", ".join([*(told(name, limit) for name, limit in self.limits), *spans])
+
+
+def real_numbers(formula: Formula) -> list[Tensor]:
+    """The numbers that are given to a formula and are no whole ones."""
+    return [t for t in formula.tensors if t.role == "number" and t.domain not in WHOLE]
+
+
+def _interval(formula: Formula, name: str, text: str) -> tuple[float, float]:
+    """From where to where a number may be: ``0.01..1``, ``0.01..``; one alone is the largest."""
+    low, dots, high = text.rpartition("..")
+    try:
+        found = float(low or -math.inf), float(high or math.inf)
+    except ValueError:
+        found = math.inf, -math.inf
+    if not found[0] <= found[1] or (not dots and not high):
+        raise Unusable(f"{formula.id}: the range of {name} is its largest value, or 0.01..1; got {text!r}")
+    return found
+
+
+def span_said(name: str, low: float, high: float) -> str:
+    """What a number may be, as on paper: ``0.01 ≤ epsilon ≤ 1``."""
+    said = (f"{low:g} ≤ " if low > -math.inf else "") + name
+    return said + (f" ≤ {high:g}" if high < math.inf else "")
 
 
 def told(name: str, limit: float) -> str:
@@ -161,4 +194,4 @@ def _centred(value: Any, limit: float) -> Any:
     return value - mean + np.clip(mean, -limit * spread, limit * spread)
 
 
-__all__ = ["Outside", "Ranges", "offered", "told"]
+__all__ = ["Outside", "Ranges", "offered", "real_numbers", "span_said", "told"]

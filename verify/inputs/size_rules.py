@@ -135,6 +135,7 @@ class Supported:
         masks: the kind of masks (:mod:`verify.inputs.mask_kinds`).
         few: whether examples come in a few shapes only, for callables to which each new one is dear.
         within: how large entries are at most.
+        given: the inputs that are given by words (:mod:`verify.inputs.given`), each as it is said.
     """
 
     rules: tuple[SizeRule, ...] = ()
@@ -142,6 +143,7 @@ class Supported:
     masks: str = mask_kinds.EVERY
     few: bool = False
     within: Limits | None = None
+    given: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -216,7 +218,7 @@ class Supported:
         return bool(self.rules or self.fixed) or self.masks != mask_kinds.EVERY
 
     def __str__(self) -> str:
-        said = [*map(str, self.rules), *(f"{name} = {value:g}" for name, value in self.fixed)]
+        said = [*self.given, *map(str, self.rules), *(f"{name} = {value:g}" for name, value in self.fixed)]
         return ", ".join(said + ([mask_kinds.KINDS[self.masks]] if self.masks != mask_kinds.EVERY else []))
 
 

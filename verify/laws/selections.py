@@ -374,7 +374,10 @@ class SelectionTrial(Trial[Layout, Sample]):
             made = []
             for _ in range(first, min(calls, first + plan.at_once)):
                 inputs = arguments(formula, rows, plan.copies, generator, self.device)
-                made.append((inputs, returned(formula, self.caller(*inputs), inputs)))
+                passed = [
+                    x.clone() if isinstance(x, torch.Tensor) else x for x in inputs
+                ]  # it may write to it
+                made.append((inputs, returned(formula, self.caller(*passed), inputs)))
             inputs, results = joined_calls(made)
             at = Pointwise(formula, rows[0], named(formula, inputs, results))
             self.hold(at, f"call {first}", inputs, results)

@@ -61,6 +61,7 @@ def meet(setting: Setting, kinds: list[str]) -> None:
         said = f"{found.recovered}; made again, the same call returns"
         report.checks.append(CheckResult(FIRST, "value", FALSIFIED, 1, message=said, leads=True))
     report.sizes, report.leading = str(caller.sizes), caller.leading
+    report.within = str(caller.sizes.within or "")
 
 
 def _hung(report: Report, dtype: str, said: str) -> None:

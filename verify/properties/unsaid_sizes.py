@@ -13,8 +13,8 @@ from verify.inputs.size_rules import SizeRule, Supported
 from verify.oracle import PLAIN
 from verify.properties.judge import Judge
 
-LARGEST = 3
-"""Up to here sizes are tried: a mean over the others needs two of them, an estimate of a variance, too."""
+LARGEST = 4
+"""Up to here sizes are tried: a mean over the others needs two of them, so does a variance; two waves take four."""
 OTHERS = 5
 """What the other sizes are meanwhile."""
 ORDINARY = (0, 1)

@@ -3,56 +3,59 @@
 from __future__ import annotations
 
 import re
+import sys
+import sysconfig
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from verify.faults import complaint
 from verify.subject.wording import kind
 
-SIGNS: tuple[tuple[str, str], ...] = (
-    (
-        r"ModuleNotFoundError|ImportError|No module named",
-        "install what it imports, or name a function that does without",
-    ),
-    (
-        r"[Cc]ompiler|nvcc|ninja|Inductor|BackendCompilerFailed|triton",
-        "it wants a compiler that is not here: install it, or check the function that is not compiled",
-    ),
-    (
-        r"on device|same device|is on cuda|CUDA|mps:",
-        "its own tensors are on another device: name that with --device, or move them",
-    ),
-    (
-        r"values to unpack|[Dd]imension|\bdims?\b|-D\b|\d[dD]\b|\bndim\b|permute|shape",
-        "it seems to want other shapes: wrap it in a function that reshapes what it is given, and what it returns",
-    ),
-    (
-        r"dtype|scalar type|Float|Double|Half",
-        "it takes none of the types tried: name others with --dtype, or cast inside a wrapper",
-    ),
-    (
-        r"has no attribute '(astype|copy|at|flatten_|tocsr|block_until_ready)'|numpy|jax|ndarray",
-        "it takes arrays that are not torch's: wrap it in a function that converts its inputs and its result",
-    ),
-    (
-        r"positional argument|keyword argument|unexpected keyword",
-        "wrap it in a function of the formula's inputs",
-    ),
-)
-"""What an error's text shows, and the advice."""
+COMPILING = re.compile(r"\b[Cc]ompiler\b|\bnvcc\b|\bninja\b|Inductor|BackendCompilerFailed")
+ELSEWHERE = re.compile(r"on the same device|is on cuda|on device")
+OF_OTHERS = ("torch", "numpy", "jax", "jaxlib", "verify")
+"""Packages in whose lines nobody looks for a mistake of their own."""
 
 
-def advised(said: str) -> str:
-    """Advice for a callable whose every call raised; ``said`` is the line that names the error."""
-    text = said.split(" raised ", 1)[-1].rsplit(" for ", 1)[0]
-    for sign, advice in SIGNS:
-        if re.search(sign, text):
-            return advice
-    return (
-        "it raises at every size tried: see whether it runs by itself, whether it takes other sizes or types (--sizes, --dtype), "
-        "or wrap it in a function that calls it as it wants"
-    )
+def advised(error: BaseException) -> str:
+    """What is sure about a callable whose every call raised this: what to do, or else the line of its own in which it happens."""
+    text = complaint(error)
+    if isinstance(error, ImportError):
+        return "install what it imports, or name a function that does without"
+    if COMPILING.search(text):
+        return "it wants a compiler that is not here: install it, or check the function that is not compiled"
+    if ELSEWHERE.search(text):
+        return "its own tensors are on another device: name that with --device, or move them"
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = _package(frames[-1].filename) if frames else ""
+    if inside == "jax" or _lacks(error, "jax"):
+        return "it takes JAX's arrays: verify.adapt.jax(…) passes it such"
+    if (inside == "numpy" and not isinstance(error, AttributeError)) or _lacks(error, "numpy"):
+        return "it takes NumPy's arrays: verify.adapt.numpy(…) passes it such"
+    own = [each for each in frames if not _package(each.filename)]
+    return f"in {Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line}" if own else ""
+
+
+def _lacks(error: BaseException, library: str) -> bool:
+    """Whether a tensor was asked for what arrays of a library have, and tensors have not."""
+    module = sys.modules.get(library)
+    kind = getattr(module, {"numpy": "ndarray", "jax": "Array"}[library], None)
+    missing = isinstance(error, AttributeError) and isinstance(error.obj, torch.Tensor)
+    return missing and hasattr(kind, str(getattr(error, "name", "")))
+
+
+def _package(filename: str) -> str:
+    """The package of others in which a file is; ``python`` for one of Python's own, empty for one of the user's."""
+    for name in OF_OTHERS:
+        root = getattr(sys.modules.get(name), "__file__", None)
+        if root and Path(filename).is_relative_to(Path(root).parent):
+            return name
+    own = "site-packages" not in filename and filename.startswith((sysconfig.get_path("stdlib"), "<frozen"))
+    return "python" if own else ""
 
 
 def misfit(
@@ -77,6 +80,9 @@ def _rank(part: torch.Tensor, rank: int, shape: tuple[int, ...], name: str) -> t
     if part.is_nested or part.ndim == rank:
         return "", ""
     said = f"returned {name} of shape {tuple(part.shape)}, expected {shape}"
+    if place := [k for k in range(part.ndim) if part.ndim == rank + 1 and part.squeeze(k).shape == shape]:
+        at = place[-1] - part.ndim
+        return said, f"an axis of length 1 too many: lambda *inputs: f(*inputs).squeeze({at})"
     if part.numel() == torch.Size(shape).numel():
         return said, "as many entries: flatten or reshape it in a wrapper"
     return said, "wrap it in a function that returns this shape, or name another formula"

@@ -13,6 +13,7 @@ import torch
 from spec.language.formula import Formula
 from verify.adapt.adapter import Adapter, Bound
 from verify.faults import Unusable
+from verify.inputs.given import given_words, implied_sizes, with_given
 from verify.inputs.size_rules import Supported
 from verify.subject.wording import shown
 
@@ -38,6 +39,26 @@ def callable_for(formula: Formula, fn: Any) -> Callable[..., Any]:
             f"{formula.id}: {getattr(fn, '__name__', type(fn).__name__)} returns {made}, not tensors"
         )
     return fn  # type: ignore[no-any-return]  # whatever it is, it can be called
+
+
+def with_words(
+    fn: Any, formula: Formula, sizes: Any = None, fixed: Any = None
+) -> tuple[Any, Formula, Any, Any, tuple[str, ...]]:
+    """The same without the inputs that are given by words, such as ``y=x`` or ``pos=0..``, here or by an adapter; and these.
+
+    Raises:
+        Unusable: words that say nothing of this formula.
+    """
+    own = fn.fixed if isinstance(fn, Adapter) else {}
+    words = given_words(formula, {**own, **(fixed if isinstance(fixed, Mapping) else {})})
+    if not words:
+        return fn, formula, sizes, fixed, ()
+    if own:
+        fn = fn.restricted(fixed={name: value for name, value in own.items() if name not in words})
+    numbers = {name: value for name, value in (fixed or {}).items() if name not in words}
+    rules = {**implied_sizes(formula, words), **(sizes if isinstance(sizes, Mapping) else {})}
+    said = tuple(f"{name} = {word}" for name, word in words.items())
+    return fn, with_given(formula, words), rules or sizes, numbers, said
 
 
 def with_fixed(fn: Any, fixed: Any) -> Any:

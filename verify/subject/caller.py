@@ -27,7 +27,7 @@ from verify.subject.containment import Containment, Overdue, Raised
 from verify.subject.passing import Passing
 from verify.subject.preserved import Preserved
 from verify.subject.returned import held, one_more, shared, values
-from verify.subject.sandbox import GENERATORS
+from verify.subject.sandbox import GENERATORS, seeded
 from verify.subject.signature import in_place, taken
 from verify.subject.wording import called, describe
 
@@ -90,16 +90,22 @@ class Caller(Passing):
         return self.guarded(self._work(arguments), arguments)
 
     def _work(self, arguments: Sequence[Any]) -> Callable[[], Any]:
-        """The call itself. What an adapter builds for it is built before: it is no part of what is judged."""
+        """The call itself. What an adapter builds for it is built before: it is no part of what is judged.
+
+        Where it takes no generator, the global ones are seeded from that which is left out.
+        """
+        left = {}
         if self.left_out:
-            items = zip(self.formula.inputs, arguments, strict=False)
-            arguments = [value for item, value in items if str(item) not in self.left_out]
+            passed = dict(zip(map(str, self.formula.inputs), arguments, strict=False))
+            left = {name: passed.pop(name) for name in self.left_out if name in passed}
+            arguments = list(passed.values())
+        call = partial(self.fn, *arguments)
         prepare = getattr(self.fn, "prepare", None)
         if prepare is not None and hasattr(self.fn, "adapted"):
             with torch.inference_mode(False):  # what it keeps serves other calls, too
-                call: Callable[[], Any] = prepare(arguments)
-            return call
-        return lambda: self.fn(*arguments)
+                call = prepare(arguments)
+        generator = next((each for each in left.values() if isinstance(each, torch.Generator)), None)
+        return call if generator is None else seeding(call, generator, self.device)
 
     def guarded(self, work: Callable[[], Any], arguments: Sequence[Any], shapes: str = "") -> Any:
         """Run user code (the call, or the backward pass) and put right what it leaves behind.
@@ -177,12 +183,16 @@ class Caller(Passing):
             or (self.leading and not lead <= set(self.leading))
         ):
             return ""
-        passed = [str(item) for item in self.formula.inputs if str(item) not in self.left_out]
-        if self.formula.inputs and self.formula.is_mask(self.formula.inputs[-1]):
-            mask = passed.pop()
-            if self.takes_mask:
-                passed.append(f"{self.taken.by_name}={mask}" if self.taken.by_name else mask)
+        passed = self.passed
+        if self.takes_mask and self.taken.by_name:
+            passed[-1] = f"{self.taken.by_name}={passed[-1]}"
         return f"function({', '.join(passed)})"
+
+    @property
+    def passed(self) -> list[str]:
+        """The inputs that it is called with, in order."""
+        every = [item for item in self.formula.inputs if self.takes_mask or not self.formula.is_mask(item)]
+        return [str(item) for item in every if str(item) not in self.left_out]
 
     # Results -------------------------------------------------------------------------------------------------------------
 
@@ -248,6 +258,17 @@ class Caller(Passing):
             slopes = self.guarded(partial(pulled_back, *given), arguments)
             found = dict(zip(leaves, slopes, strict=True))
         return found
+
+
+def seeding(call: Callable[[], Any], generator: torch.Generator, device: str) -> Callable[[], Any]:
+    """A call before which the global generators are seeded, from a generator that goes on; they are put back behind it."""
+
+    def seeded_call() -> Any:
+        number = torch.randint(2**32, (), generator=generator, device=generator.device)
+        with seeded(int(number), device):
+            return call()
+
+    return seeded_call
 
 
 def pulled_back(

@@ -7,6 +7,7 @@ found by trying, and the callable is judged where it can be called.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,11 +19,13 @@ from spec.language.evaluation.dimensions import Size, whole
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.examples import Recipe, Space
+from verify.inputs.ranges import Ranges, real_numbers, span_said
 from verify.inputs.size_rules import Supported, line
 from verify.inputs.sizes import entries
 from verify.subject.advice import advised, misfit
 from verify.subject.caller import Caller
-from verify.subject.leading import led, said
+from verify.subject.leading import led, positioned, said
+from verify.subject.signature import matched
 from verify.subject.size_search import ENTRIES, related, rules_for
 
 ODD, EVEN = (3, 5, 7, 11, 13, 17, 19, 23), (2, 4, 6, 10, 14, 22, 26, 34)
@@ -86,20 +89,29 @@ class Interviewer:
             for batch in self.batches
         ]
 
-    def trial(self, sizes: Mapping[Size, int], batch: tuple[int, ...], dtype: str, mask: int = 0) -> Trial:
+    def trial(
+        self,
+        sizes: Mapping[Size, int],
+        batch: tuple[int, ...],
+        dtype: str,
+        mask: int = 0,
+        numbers: Mapping[str, float] | None = None,
+    ) -> Trial:
         """One call; none is made any more once one has not returned, or when the time is over."""
         made = Trial(sizes, batch, dtype)
         if self.caller.hung or time.monotonic() > self.until:
             made.failure = "it was not called any more: the time was over"
             return made
-        example = self.space.example(Recipe(0, 0, 0, mask, 0, 0), dtype, batch, sizes=sizes)
+        example = self.space.example(Recipe(0, 0, 0, mask, 0, 0), dtype, batch, sizes=sizes).changed(
+            **(numbers or {})
+        )
         arguments = self.caller.arguments(example.inputs, dtype, generator_seed=0)
         begin = f"{self.formula.id}: {self.caller.name}"
         new = not self.caller.answered
         try:
             result = self.caller(*arguments)
         except (Fault, Unsupported) as fault:
-            made.failure, made.advice = str(fault), advised(str(fault))
+            made.failure, made.advice = str(fault), advised(fault.__cause__ or fault)
             made.declared = isinstance(fault, Unsupported)
             return made
         if new:  # it may have set something up, for long
@@ -146,7 +158,7 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
         declining: whether a type in which no call succeeds may be left out.
 
     Raises:
-        Unusable: no call gives tensors of the right ranks.
+        Unusable: no call gives tensors of the right ranks, or none with a mask, where all without do.
     """
     asked, found = Interviewer(caller, typed), Interface()
     trials = asked.usual(kinds[0])
@@ -154,16 +166,25 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
         found.hung = next(t.failure for t in trials if t.failure)
         return found
     if not any(t.failure for t in trials):
+        _numbers(asked, trials[0], found)
         return found
     every = {kinds[0]: trials} | {kind: asked.usual(kind) for kind in kinds[1:]}
     if all(t.declared for trials in every.values() for t in trials):
         return found  # it says so by itself, which is no fault
-    good = next((t for trials in every.values() for t in trials if not t.failure), None) or asked.somewhere(
-        kinds
-    )
+    good = _returning(every)
+    if good is None and (one := positioned(caller.fn, caller.formula)) is not None:
+        caller.fn, before = one, caller.fn
+        again = {kind: asked.usual(kind) for kind in kinds}
+        if good := _returning(again):
+            every = again
+            found.sentences.append("it draws for one position: called with one after the other")
+        else:
+            caller.fn = before
+    good = good or asked.somewhere(kinds)
     if good is None:
         first = next((t for t in trials if not t.declared), trials[0])
-        told = [first.failure, *filter(None, (first.advice, caller.taken.said))]
+        given = matched(caller.fn, caller.passed) if " raised " in first.failure else ""
+        told = [first.failure, *filter(None, (first.advice, given, caller.taken.said))]
         raise Unusable(": ".join(told[:2]) + "".join(f"; {more}" for more in told[2:]))
     found.recovered = next((t.failure for t in trials if not t.declared and asked.recovers(t)), "")
     for kind in kinds:
@@ -171,9 +192,30 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
         if trial.failure and not trial.declared and declining:
             found.declined[kind] = trial.failure
     caller.declined |= found.declined
+    _require_masks(asked, good)
     _leading(asked, good, found)
     _sizes(asked, good, every[good.dtype], found)
+    _numbers(asked, good, found)
     return found
+
+
+def _returning(trials: Mapping[str, Sequence[Trial]]) -> Trial | None:
+    """The first call that gave tensors of the right ranks."""
+    return next((t for part in trials.values() for t in part if not t.failure), None)
+
+
+def _require_masks(asked: Interviewer, good: Trial) -> None:
+    """Refuse what raises wherever it is given a mask, and nowhere else: its mask is another than the statement's."""
+    if not asked.caller.takes_mask or not asked.space.masked:
+        return
+    places = [good.sizes, asked.sizes(ODD), asked.sizes(EVEN)]
+    masked = [asked.trial(sizes, good.batch, good.dtype, 1) for sizes in places]
+    if all(t.failure and not t.declared for t in masked) and not any(
+        asked.trial(sizes, good.batch, good.dtype).failure for sizes in places
+    ):
+        told = [masked[0].failure, masked[0].advice, "it does so wherever a mask is passed, and nowhere else"]
+        how = 'say how a mask is passed, or mask="none": verify.adapt.function(…, mask=…)'
+        raise Unusable(": ".join(filter(None, told)) + f"; {how}")
 
 
 def _leading(asked: Interviewer, good: Trial, found: Interface) -> None:
@@ -214,6 +256,36 @@ def _sizes(asked: Interviewer, good: Trial, usual: Sequence[Trial], found: Inter
         f"it raises an error unless {', '.join(map(str, more))} (at {where}: {_short(failing[0])}): "
         f"judged there; {line(rules)}"
     )
+
+
+def _numbers(asked: Interviewer, good: Trial, found: Interface) -> None:
+    """From where to where each number may be, where calls raise outside and nowhere inside."""
+    caller = asked.caller
+    for item in real_numbers(caller.formula):
+        if item.name in asked.space.fixed or caller.sizes.within is not None or item.below != 0:
+            continue
+        values = sorted({0.0 if item.domain == "nonnegative" else 1.0, *asked.space.offered(item)})
+        tried = {
+            value: asked.trial(good.sizes, good.batch, good.dtype, numbers={item.name: value})
+            for value in values
+        }
+        inside = [value for value, trial in tried.items() if not trial.failure]
+        failing = {value: trial for value, trial in tried.items() if trial.failure}
+        if len(inside) < 2 or not failing or any(inside[0] < value < inside[-1] for value in failing):
+            continue
+        low = inside[0] if inside[0] > values[0] else -math.inf
+        high = inside[-1] if inside[-1] < values[-1] else math.inf
+        caller.sizes = replace(
+            caller.sizes, within=Ranges(caller.formula, (), numbers=((item.name, low, high),))
+        )
+        where, trial = next(iter(failing.items()))
+        pasted = (
+            f"{low:g}.." if high == math.inf else f"{high:g}" if low == -math.inf else f"{low:g}..{high:g}"
+        )
+        found.sentences.append(
+            f"it raises an error unless {span_said(item.name, low, high)} (at {item.name} = {where:g}: {_short(trial)}): "
+            f"judged there; --range {item.name}={pasted}"
+        )
 
 
 def _short(trial: Trial) -> str:

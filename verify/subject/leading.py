@@ -1,6 +1,7 @@
 """Callables that take a certain number of leading dimensions only, called with any: what is missing is added, then removed.
 
-Several dimensions are flattened to one; where none is taken, the members are passed one by one.
+Several dimensions are flattened to one; where none is taken, the members are passed one by one. So are positions to what draws
+for one.
 """
 
 from __future__ import annotations
@@ -77,6 +78,31 @@ def one_by_one(
     return torch.stack(every).unflatten(0, given)
 
 
+def positioned(fn: Callable[..., Any], formula: Formula) -> Callable[..., Any] | None:
+    """``fn``, which draws for one position, as a callable that draws for each; None where a law has no positions of their own.
+
+    What it returns for a position may be a Python number, or a tensor of one entry.
+    """
+    law = formula.law
+    if law is None or law.selects or any(len(t.shape) != 1 for t in law.returns):
+        return None
+    (size,) = law.returns[0].shape
+    sliced = {
+        p for p, item in enumerate(formula.inputs) if isinstance(item, Tensor) and item.shape[:1] == (size,)
+    }
+
+    def draw(*inputs: Any) -> Any:
+        count = next(len(inputs[place]) for place in sliced)
+        every = [
+            fn(*(value[row] if place in sliced else value for place, value in enumerate(inputs)))
+            for row in range(count)
+        ]
+        return torch.stack([torch.as_tensor(one).reshape(()) for one in every])
+
+    draw.inner = fn  # type: ignore[attr-defined]
+    return led(draw, formula, [0])
+
+
 def each(found: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """Each output changed."""
     if isinstance(found, tuple | list):
@@ -84,4 +110,4 @@ def each(found: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     return change(found) if isinstance(found, torch.Tensor) else found
 
 
-__all__ = ["led", "said"]
+__all__ = ["led", "positioned", "said"]

@@ -1,4 +1,7 @@
-"""How a callable takes the inputs of a formula: by position, in declared order; an optional mask also by its name."""
+"""How a callable takes the inputs of a formula: by position, in declared order; an optional mask also by its name.
+
+A generator is left out where it draws from the global ones.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,9 @@ NO_MASKS = frozenset(
     }
 )
 """Words in names of optional parameters that are something else, though they stand where the mask would."""
+GENERATORS = ("generator", "gen", "rng", "prng")
+"""Words in names of optional parameters that take a generator of random numbers."""
+SEEDED = "it takes no generator: the global ones are seeded before each call, from that of the example"
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Taken:
     """Which inputs a callable takes, and how.
 
     Attributes:
-        left_out: the fixed inputs that it does not take.
+        left_out: the fixed inputs that it does not take, and the generator, where it takes none.
         mask: whether it takes the optional mask.
         by_name: the parameter that the mask is passed to by its name; empty where it is passed by position.
         said: how the mask is passed, in a few words, where that is worth telling.
@@ -75,10 +81,16 @@ def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name
         signature = signature_of(fn)
     except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
         return Taken(mask=masked)
-    offered = dict.fromkeys((frozenset[str](), frozenset(fixed)))
-    ways = [way for left_out in offered if (way := _way(signature, inputs, left_out, fixed, masked))]
+    generator = frozenset(t.name for t in formula.tensors if t.role == "generator")
+    offered = dict.fromkeys(
+        less | more for more in (frozenset[str](), generator) for less in (frozenset[str](), frozenset(fixed))
+    )
+    known = {*fixed, *generator}
+    ways = [way for left_out in offered if (way := _way(signature, inputs, left_out, known, masked))]
     if ways:  # that in which least stands in the place of something else
-        return min(ways, key=lambda way: way[0])[1]
+        found = min(ways, key=lambda way: way[0])[1]
+        seeded = SEEDED if generator & found.left_out else ""
+        return replace(found, said="; ".join(filter(None, (found.said, seeded))))
     names = ", ".join(
         each + (" (optional)" if masked and place == len(inputs) - 1 else "")
         for place, each in enumerate(inputs)
@@ -135,6 +147,20 @@ def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(fn)
 
 
+def matched(fn: Callable[..., Any], passed: Sequence[str]) -> str:
+    """Which parameter each input is passed to, where their names differ; empty where they do not, or nothing is known."""
+    fn = getattr(fn, "inner", fn)
+    try:
+        bound = signature_of(fn).bind(*passed).arguments
+    except (ValueError, TypeError):
+        return ""
+    pairs = {name: value for name, value in bound.items() if isinstance(value, str)}
+    if hasattr(fn, "adapted") or all(name == value for name, value in pairs.items()):
+        return ""
+    said = ", ".join(f"{name}={value}" for name, value in pairs.items())
+    return f"it was given {said}; verify.adapt.function says how else it is called"
+
+
 _EMPTY = inspect.Parameter.empty
 
 
@@ -142,10 +168,13 @@ def _way(
     signature: inspect.Signature,
     inputs: Sequence[str],
     left_out: frozenset[str],
-    fixed: Collection[str],
+    optional: Collection[str],
     masked: bool,
 ) -> tuple[int, Taken] | None:
-    """How the inputs but these are passed, and how many then stand in the place of something else; None where they cannot be."""
+    """How the inputs but these are passed, and how many then stand in the place of something else; None where they cannot be.
+
+    ``optional``: those of which a parameter's name says whether it takes them.
+    """
     passed = [name for name in inputs if name not in left_out]
     last = len(passed) - 1
     bound = _bound(signature, len(passed))
@@ -171,9 +200,17 @@ def _way(
     strange = [
         name
         for place, name in enumerate(passed)
-        if name in fixed and name not in places.get(place, name) and places[place] not in name
+        if name in optional and not _is_called(name, places.get(place, name))
     ]
     return len(strange) + bool(known and not (named or at_home)), found
+
+
+def _is_called(name: str, parameter: str) -> bool:
+    """Whether a parameter's name says that it takes an input."""
+    words = parameter.lower().split("_")
+    return (
+        name in parameter or parameter in name or (name in GENERATORS and not {*GENERATORS}.isdisjoint(words))
+    )
 
 
 def _no_mask(parameter: inspect.Parameter | None) -> bool:
@@ -211,4 +248,4 @@ def in_place(fn: Callable[..., Any], count: int, name: str) -> Callable[..., Any
     return call
 
 
-__all__ = ["MASKS", "Taken", "in_place", "taken"]
+__all__ = ["MASKS", "Taken", "in_place", "matched", "taken"]

@@ -181,15 +181,60 @@ SOUND: list[tuple[str, Callable[..., Any], str]] = [
 def test_the_conventions_of_a_sound_callable_are_found(formula: str, fn: Callable[..., Any], expected: str):
     """All combinations are tried; extreme examples, such as scores beyond the fill of a mask, do not hide the right one."""
     found = why(fn, formula)
-    assert alike(found.said.removeprefix("conforms under convention ").partition(" at ")[0]) == alike(
-        expected
+    assert found.said.removeprefix("conforms under convention ").partition(" at ")[0] == expected
+    assert ", ".join(f"{name}={option}" for name, option in found.changes.items()) == expected
+    assert found.alike == ()
+
+
+def test_conventions_that_fare_alike_are_told_apart_where_they_differ():
+    """Of a statement that is dear few examples are drawn; further ones, at which a mean and a fill differ, are looked for."""
+
+    def heads(x, y, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, mask=None):
+        q = torch.einsum("...nd,hdk->...hnk", x, W_q) + b_q[:, None]
+        k = torch.einsum("...nd,hdk->...hnk", y, W_k) + b_k[:, None]
+        v = torch.einsum("...nd,hdk->...hnk", y, W_v) + b_v[:, None]
+        a = softmax(-1e9)(scores(q, k), None if mask is None else mask.unsqueeze(-3))
+        return (a @ v).transpose(-2, -3).flatten(-2) @ W_o + b_o
+
+    report = check(heads, "attention.biased_multi_head", conventions="auto", max_examples=12)
+    assert report.headline == "conforms under fully_masked=filled_1e9"
+
+
+def test_conventions_that_nothing_tells_apart_are_all_said():
+    """Where no score comes near to a fill, a fill of any size is a mean."""
+    how = {"ranges": {"s": 5e4}, "max_examples": 12}
+    report = check(softmax(-1e9), SOFTMAX, conventions="auto", **how)
+    said = (
+        "fully_masked=mean or fully_masked=filled_1e6 or fully_masked=filled_1e9, which nothing tells apart"
     )
-    assert alike(", ".join(f"{name}={option}" for name, option in found.changes.items())) == alike(expected)
+    assert report.headline == f"conforms under {said} within |s| ≤ 5e4"
+    assert report.to_dict()["alike"] == [{"fully_masked": "filled_1e6"}, {"fully_masked": "filled_1e9"}]
+    assert (
+        f"falsified within |s| ≤ 5e4: conforms under convention {said}"
+        == check(softmax(-1e9), SOFTMAX, **how).headline
+    )
 
 
-def alike(said: str) -> str:
-    """No score that is drawn for a softmax reaches 10⁶: fills of −10⁶ and −10⁹ say the same of it."""
-    return said.replace("filled_1e9", "filled_1e6")
+def test_a_convention_is_judged_where_it_says_something():
+    """Frequencies of which there is one alone are 0/0: a table that cannot be made there follows the convention where it can."""
+
+    def table(n, d):
+        step = math.log(10000) / (d // 2 - 1)
+        angle = torch.arange(n).double()[:, None] * torch.exp(-step * torch.arange(d // 2).double())
+        return F.pad(torch.cat([angle.sin(), angle.cos()], 1), (0, d % 2))
+
+    report = check(table, "positional.sinusoidal", conventions="auto", max_examples=24)
+    assert report.headline == "conforms under layout=concatenated, frequencies=closed where d = 4.."
+
+
+def test_no_convention_is_said_to_hold_of_what_raises_at_most_examples():
+    """A callable that takes no such mask conforms under several where it is given none; that explains nothing."""
+
+    def of_lengths(s, mask=None):
+        hidden = torch.zeros(s.shape, dtype=torch.bool) if mask is None else torch.arange(3) >= mask[:, None]
+        return torch.softmax(s.masked_fill(hidden, -1e6), -1)
+
+    assert "fully_masked" not in why(of_lengths, SOFTMAX).said
 
 
 def test_the_answer_does_not_change_with_the_seed():

@@ -33,7 +33,7 @@ def some_words_only(s, y, epsilon):
         (LOSS, {"smoothing": "others"}, "V = 2.."),
         (LOSS, {"smoothing": "others", "none_asked": "unspecified"}, "V = 2.."),
         (LOSS, {"none_asked": "unspecified"}, ""),  # of a single place nothing is said without a label only
-        ("positional.sinusoidal", {"frequencies": "closed"}, "d = 2.."),
+        ("positional.sinusoidal", {"frequencies": "closed"}, "d = 4.."),
         ("attention.softmax", {"fully_masked": "unspecified"}, ""),
         ("attention.softmax", {}, ""),
     ],

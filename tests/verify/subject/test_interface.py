@@ -12,7 +12,6 @@ import impl.positional
 import impl.scores
 from spec.language.registry import find
 from verify import Unusable, check
-from verify.subject.advice import advised
 from verify.subject.caller import Caller
 from verify.subject.interface import first_calls
 from verify.subject.leading import led
@@ -45,11 +44,31 @@ def raising(text, kind=RuntimeError):
         (lambda x, g, b, e: np.zeros(3), "returned a ndarray.*torch.as_tensor"),
         (lambda x, g, b, e: None, "let it return"),
         (lambda x, g, b, e: 1.5, "return a tensor"),
-        (lambda x, g, b, e: x[..., None], r"y of shape \(3, 1\), expected \(3,\): .*reshape"),
+        (lambda x, g, b, e: x[..., None], r"y of shape \(3, 1\), expected \(3,\): .*squeeze\(-1\)"),
+        (lambda x, g, b, e: x.outer(x)[:2, :2], r"y of shape \(2, 2\), expected \(3,\): wrap it"),
         (raising("Failed to find C compiler"), "wants a compiler"),
         (raising("No module named 'x'", ModuleNotFoundError), "install what it imports"),
-        (raising("not enough values to unpack (expected 4, got 1)", ValueError), "other shapes"),
-        (raising("computer says no"), "computer says no .*see whether it runs by itself"),
+        (
+            raising("computer says no"),
+            r"computer says no .*: in test_interface.py, line \d+: raise kind\(text\)$",
+        ),
+        (
+            lambda x, g, b, e: x.astype(int),
+            "has no attribute 'astype' .*takes NumPy's arrays: verify.adapt.numpy",
+        ),
+        (lambda x, g, b, e: np.mean(x, keepdims=True, axis=-1), "takes NumPy's arrays: verify.adapt.numpy"),
+        (
+            lambda x, g, b, e: x.numpy().astype(np.float),  # noqa: NPY001 that is the mistake
+            r"no attribute 'float'.*: in test_interface.py, line \d+",
+        ),
+        (
+            lambda x, g, b, e: x.layernorm(g),
+            r"has no attribute 'layernorm' .*: in test_interface.py, line \d+",
+        ),
+        (
+            F.layer_norm,
+            "it was given input=x, normalized_shape=gamma, weight=beta, bias=eps; verify.adapt.function",
+        ),
     ],
 )
 def test_what_gives_no_tensor_of_the_right_rank_is_refused_with_advice(fn, says):
@@ -266,7 +285,74 @@ def test_a_shape_of_the_right_rank_is_a_verdict():
     assert check(lambda q, k: k @ q.mT, "scores.dot", max_examples=5).verdict == "falsified"
 
 
-def test_advice_reads_what_was_raised_and_not_the_shapes():
-    """The inputs' shapes at the end of the line are no sign."""
-    said = "f: g raised ValueError: no for x (3,) float64"
-    assert "see whether it runs" in advised(said)
+def of_lengths(s, mask=None):
+    """A softmax whose mask says how many keys there are."""
+    hidden = torch.arange(s.shape[-1]) >= (s.shape[-1] if mask is None else mask[:, None, None])
+    return torch.softmax(s.masked_fill(hidden, -math.inf), -1)
+
+
+def test_what_raises_wherever_a_mask_is_passed_is_told_to_say_how():
+    """What it takes for a mask is not the statement's: no verdict on calls without one says more than they show."""
+    with pytest.raises(
+        Unusable, match="wherever a mask is passed, and nowhere else; say how a mask is passed"
+    ):
+        check(of_lengths, "attention.softmax", max_examples=5)
+
+
+def gist(logits, temperature, top_k, top_p):
+    """A token for one row, drawn from the global generator."""
+    assert logits.dim() == 1
+    kept = logits / temperature
+    kept = kept.masked_fill(kept < kept.topk(min(top_k, len(kept)))[0][-1], -math.inf)
+    chances, order = kept.softmax(-1).sort(descending=True)
+    chances = chances.masked_fill(chances.cumsum(-1) - chances >= top_p, 0.0)
+    return order[torch.multinomial(chances, 1)]
+
+
+def of_numpy(logits, temperature, top_k, top_p):
+    """The same in NumPy, by its own global generator; a number comes back."""
+    scaled = np.asarray(logits, np.float64) / temperature
+    order = np.argsort(-scaled)[:top_k]
+    chances = np.exp(scaled[order] - scaled.max())
+    chances /= chances.sum()
+    chances = chances * (np.cumsum(chances) - chances < top_p)
+    return np.random.choice(order, p=chances / chances.sum())  # noqa: NPY002
+
+
+@pytest.mark.parametrize("fn", [gist, of_numpy])
+def test_a_sampler_of_one_row_is_given_one_after_the_other(fn):
+    """It draws from a global generator, which is seeded before each call from that of the example."""
+    caller, found = met(fn, "decoding.sample")
+    assert caller.left_out == {"generator"}
+    assert found.sentences == ["it draws for one position: called with one after the other"]
+    assert "the global ones are seeded before each call" in caller.taken.said
+    rows, draw = torch.tensor([[0.0, 9.0, 0.0], [9.0, 0.0, 0.0]]).expand(2, 2, 3), torch.Generator
+    first, again = (caller(rows, 1.0, 3, 0.5, draw().manual_seed(5)) for _ in range(2))
+    assert first.tolist() == again.tolist() == [[1, 0], [1, 0]]
+    even = torch.zeros(1000, 2)
+    one, other = (caller(even, 1.0, 2, 1.0, draw().manual_seed(seed)) for seed in (5, 6))
+    assert not torch.equal(one, other)
+    assert 400 < one.sum() < 600
+
+
+def smoothed(s, y, epsilon):
+    """A loss that wants some smoothing."""
+    assert 0 < epsilon < 1, "some, and not all"
+    return F.cross_entropy(s, y, label_smoothing=epsilon, reduction="none").sum() / (y != -100).sum().clamp(
+        min=1
+    )
+
+
+def test_where_a_number_is_refused_is_found_and_can_be_pasted():
+    """It is judged between the values at which calls return; refused in their midst, it follows no rule."""
+    caller, found = met(smoothed, "objectives.cross_entropy")
+    assert str(caller.sizes.within) == "0.01 ≤ epsilon ≤ 0.75"
+    assert "--range epsilon=0.01..0.75" in found.sentences[-1]
+    report = check(smoothed, "objectives.cross_entropy", max_examples=15)
+    assert report.headline == "conforms within 0.01 ≤ epsilon ≤ 0.75"
+
+    def choosy(s, y, epsilon):
+        assert epsilon != 0.35
+        return smoothed(s, y, epsilon or 0.5)
+
+    assert met(choosy, "objectives.cross_entropy")[0].sizes.within is None

@@ -259,3 +259,23 @@ def test_what_lacks_an_input_is_refused_without_a_wrapper():
         Unusable, match=r"cannot be called so; verify\.adapt\.function says how it is called$"
     ):
         taken(lambda q, *, k: None, FORMULA, (), "two")
+
+
+@pytest.mark.parametrize(
+    ("fn", "formula_id", "left_out"),
+    [
+        (lambda x, T, k, p, generator: None, "decoding.sample", False),
+        (lambda x, T, k, p, rng: None, "decoding.sample", False),
+        (lambda x, T=1.0, k=0, p=1.0, generator=None: None, "decoding.sample", False),
+        (lambda x, T, k, p: None, "decoding.sample", True),
+        (lambda x, T, k, p, least=1: None, "decoding.sample", True),
+        (lambda ids, special, mask_id, V, share=0.15: None, "masking.mlm", True),
+        (lambda q, k, v, mask=None: None, "attention.hard", True),
+        (lambda q, k, v, generator, mask=None: None, "attention.hard", False),
+    ],
+)
+def test_a_generator_is_left_out_where_nothing_takes_it(fn, formula_id, left_out):
+    """A parameter of its own takes it; an option for something else keeps its default."""
+    found = taken(fn, find(formula_id), (), "fn")
+    assert (found.left_out == {"generator"}) is left_out
+    assert ("seeded before each call" in found.said) is left_out
