@@ -34,6 +34,7 @@ from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
 from verify.subject.sandbox import default_device_aside, one_thread, what_exists_kept
+from verify.telling import place
 
 
 def check(
@@ -295,7 +296,9 @@ class Trial:
             self.why = explain(self.setting, report, request.kinds)
         if self.why.changes:
             self.why = self.confirmed(fn)
-        report.hint, report.reason = self.said() or (raised(report) if sought else ""), self.why.reason
+        report.hint, report.reason = self.said(), self.why.reason
+        if sought and not report.hint:
+            report.hint = raised(report) or place(report.falsified)
         if sought and report.falsified and self.why.has_range:
             report.range = conforming_range(self.setting, report)
         report_first_value(self.setting, self.first)

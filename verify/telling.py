@@ -14,6 +14,8 @@ ALSO, LONG = 8, 200
 """Lines about what else failed, and characters of each, unless everything is asked for."""
 ENTRIES, ALL = 60, 400
 """Arrays up to so many entries are shown whole; and where everything is asked for."""
+FEW_SIZES = 6
+"""Up to so many sizes are said in a phrase."""
 FIRST = {"value": 0, "law": 0, "gradient": 1, "theorem": 2}
 """Which kind of check is told first."""
 KINDS = {"value": "the values", "gradient": "the gradients", "accuracy": "the accuracy", "law": "the law"}
@@ -71,6 +73,27 @@ def first(checks: Sequence[Any]) -> Any:
         return not check.leads, FIRST.get(check.kind, 3), example is None, size
 
     return min(checks, key=order)
+
+
+def place(checks: Sequence[Any]) -> str:
+    """Where the check fails that is told first, in a phrase: for whoever knows no cause."""
+    told = first(checks)
+    example = told.counterexample
+    if example is None or example.got is None or example.expected is None:
+        return f"{told.name}: {_cut(told.message)}" if told.message else told.name
+    what = {
+        "value": "the values are wrong",
+        "gradient": "the values conform, and gradients do not",
+        "theorem": f"plain values conform, and the {told.name} does not hold",
+    }.get(told.kind, f"{told.name} fails")
+    types = {check.dtype for check in checks if check.kind == told.kind}
+    alone = f" in {told.dtype} alone" if told.kind in ("value", "gradient") and types == {"float32"} else ""
+    sizes = ", ".join(f"{name} = {size}" for name, size in example.sizes.items())
+    at = f" at {sizes}" if sizes and sizes.count(",") < FEW_SIZES else ""
+    regime = f" ({example.regime})" if example.regime else ""
+    expected, got = apart(example.expected, example.got)
+    where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
+    return f"{what}{alone}{at}{regime}: {example.what}{where} is {got} and has to be {expected}"
 
 
 def _entries(value: Any) -> int:
@@ -208,6 +231,7 @@ __all__ = [
     "counterexample_lines",
     "falsified_lines",
     "first",
+    "place",
     "report_lines",
     "rest_lines",
     "show",

@@ -179,7 +179,7 @@ def unread_inputs(evidence: Evidence) -> str:
     if not evidence.everywhere:
         return ""
     ignored = []
-    for item in evidence.formula.tensors:
+    for item in evidence.given:
         said = [_ignores(evidence, w, item) for w in evidence.failing[:3]]
         if True in said and False not in said:
             ignored.append(item.name)

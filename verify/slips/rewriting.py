@@ -18,6 +18,7 @@ from spec.language.expr import (
     Both,
     Case,
     Compare,
+    Either,
     Func,
     Literal,
     Minus,
@@ -27,12 +28,13 @@ from spec.language.expr import (
     Ref,
     Times,
 )
-from spec.language.trees import free_symbols, refs, substitute
-from verify.slips.activations import activations, functions
+from spec.language.trees import free_symbols, refs, substitute, walk
+from verify.slips.activations import activations, applied, functions
 from verify.slips.angles import bases, even_sizes, quotients, turns
 from verify.slips.spots import Spot, Written, fixed
-from verify.slips.sums import axes, ends, separate
+from verify.slips.sums import axes, ends, padded, separate
 
+ONE = Literal(sympy.Integer(1))
 FIXED = (64, 128, 32, 80, 96, 16, 256, 512, 768, 1024, 2, 3, 4, 8, 5, 7)
 """Widths at which a scale is fixed in the field."""
 
@@ -122,6 +124,10 @@ def comparisons(spot: Spot) -> Written:
         later,
     )
     yield f"off by one: {earlier} in the place of {part}, so that one entry too few is seen", earlier
+    offset = right.as_independent(*(s for s in free_symbols(right) if not s.is_positive), as_Add=True)[0]
+    if offset.free_symbols:
+        either = Either(part, part.func(sign, left, right - offset))
+        yield f"the offset {offset} is not let fall below 0 in {part}: where it is negative, later entries are seen", either
     yield f"look-ahead: the condition {part} is not applied, so that what comes later is seen", TRUE
     yield (
         f"the condition is the wrong way round: {right} {sign} {left} in the place of {part}",
@@ -209,14 +215,8 @@ def references(spot: Spot) -> Written:
     if not isinstance(part, Ref) or part.tensor.domain in DISCRETE:
         return
     tensor, index = part.tensor, part.index
-    offered = [t for t in spot.flat.inputs if isinstance(t, Tensor) and t.role in ("data", "parameter")]
-    for line in spot.flat.lines:
-        if line.name == spot.line.name:
-            break
-        offered.append(line.left.tensor)
-    for other in dict.fromkeys(offered):
-        if other != tensor and other.shape == tensor.shape and other.domain not in DISCRETE:
-            yield f"{{line}} reads {other.name} where {tensor.name} belongs", Ref(other, *index)
+    for other in _alike(spot, tensor):
+        yield f"{{line}} reads {other.name} where {tensor.name} belongs", Ref(other, *index)
     for a in range(len(index)):
         for b in range(a + 1, len(index)):
             turned = list(index)
@@ -225,6 +225,86 @@ def references(spot: Spot) -> Written:
                 f"axes swapped: {{line}} reads {Ref(tensor, *turned)} where {part} belongs",
                 Ref(tensor, *turned),
             )
+
+
+def gathered(spot: Spot) -> Written:
+    """A product around a sum in the place of one of its terms: a bias that is multiplied, too."""
+    part = spot.part
+    for product, term in (part.args, part.args[::-1]) if isinstance(part, Plus) else ():
+        for factor, rest in (product.args, product.args[::-1]) if isinstance(product, Times | Over) else ():
+            if isinstance(factor, Ref) and (isinstance(product, Times) or factor is product.args[0]):
+                inner = Plus(rest, term) if isinstance(product, Times) else Plus(Over(ONE, rest), term)
+                yield f"{term} is multiplied by {factor}, too, in {{line}}", Times(factor, inner)
+
+
+def superfluous(spot: Spot) -> Written:
+    """What does not belong: a scale by a size that is summed over, a function of an output, another tensor added."""
+    part, line = spot.part, spot.line
+    if not spot.whole or line.left.tensor.domain in DISCRETE:
+        return
+    for size in dict.fromkeys(s for each in walk(part) if isinstance(each, SumOf) for s in free_symbols(each.last)):
+        for by in (Func(Str("sqrt"), Literal(size)), Literal(size)):
+            yield f"the scale does not belong: {{line}} is divided by {by}", Over(part, by)
+            yield f"the scale does not belong: {{line}} is multiplied by {by}", Times(part, by)
+    if line.left.tensor in spot.flat.outputs:
+        for name in ("log", "exp"):
+            yield f"the {name} of {{line}} is returned", Func(Str(name), part)
+        for factor, said in ((2, "doubled"), (sympy.Rational(1, 2), "halved")):
+            yield f"{{line}} is {said}", Times(Literal(sympy.sympify(factor)), part)
+    for other in _alike(spot, line.left.tensor):
+        yield f"{other.name} is added to {{line}}", Plus(part, Ref(other, *line.left.index))
+
+
+def _alike(spot: Spot, tensor: Tensor) -> list[Tensor]:
+    """Data and tensors of earlier lines that have the shape of one."""
+    earlier = [t for t in spot.flat.inputs if isinstance(t, Tensor) and t.role in ("data", "parameter")]
+    for line in spot.flat.lines:
+        if line.name == spot.line.name:
+            break
+        earlier.append(line.left.tensor)
+    return [
+        t
+        for t in dict.fromkeys(earlier)
+        if t != tensor and t.shape == tensor.shape and t.domain not in DISCRETE
+    ]
+
+
+def distributed(spot: Spot) -> Written:
+    """A bias that is added to a product, and not to the factor whose bias it is."""
+    part = spot.part
+    for by, factor in (part.args, part.args[::-1]) if isinstance(part, Times) else ():
+        lines = [line for line in spot.flat.lines if isinstance(factor, Ref) and line.name == factor.tensor.name]
+        if len(lines) != 1 or not isinstance(lines[0].right, Plus):
+            continue
+        places = dict(zip(lines[0].left.index, factor.index, strict=True))
+        for bias in (each for each in lines[0].right.args if isinstance(each, Ref) and each.tensor.role == "parameter"):
+            own = substitute(bias, places)
+            yield (
+                f"{bias.tensor.name} is added behind the product in {{line}}, and not to {factor.tensor.name}, which {by} multiplies",
+                Plus(Times(by, Minus(factor, own)), own),
+            )
+
+
+def residuals(spot: Spot) -> Written:
+    """What stands beside a layer in a sum: not the row, but what was made of it first, such as the normalised row."""
+    part = spot.part
+    for kept, _ in (part.args, part.args[::-1]) if isinstance(part, Plus) and spot.whole else ():
+        if not isinstance(kept, Ref) or kept.tensor.role == "parameter":
+            continue
+        names = {kept.tensor.name}
+        for line in spot.flat.lines:
+            if line.name == spot.line.name:
+                break
+            read = {each.tensor.name for each in refs(line.right)}
+            if not read & names:
+                continue
+            names.add(line.name)
+            if line.left.tensor.shape == kept.tensor.shape:
+                yield (
+                    f"the residual in {{line}} is {line.name}, which is made of {kept.tensor.name}, and not {kept.tensor.name} itself",
+                    spot.rebuilt(part.func(*(Ref(line.left.tensor, *kept.index) if a is kept else a for a in part.args))),
+                )
+                break
 
 
 RULES: tuple[Callable[[Spot], Written], ...] = (
@@ -241,10 +321,16 @@ RULES: tuple[Callable[[Spot], Written], ...] = (
     weighted,
     activations,
     left_out,
+    distributed,
+    gathered,
+    residuals,
+    padded,
     functions,
     signs,
     ends,
+    applied,
     references,
+    superfluous,
 )
 """The kinds of mistakes, the most usual first."""
 
