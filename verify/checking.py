@@ -297,7 +297,10 @@ class Trial:
         if self.why.changes:
             self.why = self.confirmed(fn)
         report.hint, report.reason = self.said(), self.why.reason
-        if sought and not report.hint:
+        if self.why.reason is Reason.NEAREST and report.hint:
+            report.notes.append(report.hint)
+            report.hint = ""
+        if sought and report.falsified and not report.hint:
             report.hint = raised(report) or place(report.falsified)
         if sought and report.falsified and self.why.has_range:
             report.range = conforming_range(self.setting, report)

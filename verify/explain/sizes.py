@@ -210,7 +210,13 @@ def _of_one(a: Size, base: Sizes, failing: Sequence[Numbers]) -> Iterator[tuple[
     if least >= EDGE:
         yield f"{a} ≥ {least}", lambda n: n[0] >= least, everywhere
         yield f"{a} is a multiple of {least}", lambda n: n[0] % least == 0, everywhere
-XX if least % 2 else 'even'} and ≥ {least}",
+    for width in BLOCKS:
+        yield f"{a} is no multiple of {width}", lambda n, width=width: n[0] % width > 0, everywhere  # type: ignore[misc]
+        said = f"{a} > {width} is no multiple of {width}: in the last block, which is not full"
+        yield said, lambda n, width=width: n[0] > width and n[0] % width > 0, everywhere  # type: ignore[misc]
+    if least > 1:
+        yield (
+            f"{a} is {'odd if least % 2 else 'even'} and ≥ {least}",
             lambda n: n[0] >= least and n[0] % 2 == least % 2,
             everywhere,
         )
