@@ -216,7 +216,7 @@ def _of_one(a: Size, base: Sizes, failing: Sequence[Numbers]) -> Iterator[tuple[
         yield said, lambda n, width=width: n[0] > width and n[0] % width > 0, everywhere  # type: ignore[misc]
     if least > 1:
         yield (
-            f"{a} is {'odd if least % 2 else 'even'} and ≥ {least}",
+            f"{a} is {'odd' if least % 2 else 'even'} and ≥ {least}",
             lambda n: n[0] >= least and n[0] % 2 == least % 2,
             everywhere,
         )
