@@ -261,7 +261,7 @@ class Trial:
             for prop in offence_properties(setting):
                 self.attempt(prop)
         self.note_first_violation()
-        if setting.clock.over and every:
+        if setting.clock.over and made < len(every):
             report.unfinished = f"time ran out: {made} of about {len(every)} checks were made"
 
     def attempt(self, prop: Property[Any]) -> None:

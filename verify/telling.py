@@ -43,9 +43,13 @@ def apart(expected: float, got: float) -> tuple[str, str]:
 
 
 def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
-    """A counterexample as short lines: inputs, what was expected and got, what is violated."""
+    """A counterexample as short lines: inputs, the small ones first; what was expected and got, what is violated."""
+    inputs = sorted(example.inputs.items(), key=lambda item: _entries(item[1]))
     out = [
-        f"{name}{_shape(value, entries)} = {show(value, entries)}" for name, value in example.inputs.items()
+        f"{name} {_shape(value)}: {value.size} entries (--verbose shows them)"
+        if entries < ALL and isinstance(value, np.ndarray) and value.size > entries
+        else f"{name}{f' {_shape(value)}' if isinstance(value, np.ndarray) and value.size > entries else ''} = {show(value, entries)}"
+        for name, value in inputs
     ]
     if example.got is not None and example.expected is not None:
         where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
@@ -57,11 +61,8 @@ def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
     return out
 
 
-def _shape(value: Any, entries: int) -> str:
-    """The shape of what is not shown whole."""
-    if not isinstance(value, np.ndarray) or value.size <= entries:
-        return ""
-    return f" ({', '.join(map(str, value.shape))})"
+def _shape(value: Any) -> str:
+    return f"({', '.join(map(str, np.shape(value)))})"
 
 
 def first(checks: Sequence[Any]) -> Any:

@@ -255,6 +255,9 @@ def parser() -> Parser:
         "where", metavar="MODULE:CALLABLE", help="a module or the path of a .py file, and a function in it"
     )
     two.add_argument(
+        "--quiet", action="store_true", help="print the headline alone; the exit status says the same"
+    )
+    two.add_argument(
         "--formula",
         required=True,
         metavar="ID",

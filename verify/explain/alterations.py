@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.arrays import WHOLE, Tensor
+from spec.language.arrays import DISCRETE, WHOLE, Tensor
 from spec.language.evaluation.dimensions import whole
 from verify.explain.conventions import combinations as other_conventions
 from verify.explain.evidence import MOST, Evidence, Witness
@@ -195,8 +195,30 @@ def _stated(evidence: Evidence, change: Change, example: Example) -> Sequence[Re
     return evidence.stated(example, change(example))
 
 
-def as_they_are(evidence: Evidence) -> Iterator[Alteration]:
-    """Results that are made of nothing: one number everywhere, or an input as it is."""
+RESULTS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("the logarithm of {name} is returned", np.log),
+    ("the exponential of {name} is returned", np.exp),
+    ("the sign of {name} is wrong", np.negative),
+    ("1 − {name} is returned", lambda y: 1 - y),
+    ("{name} is doubled", lambda y: 2 * y),
+    ("{name} is halved", lambda y: y / 2),
+    ("{name} is squared", np.square),
+    ("ReLU is applied to {name}", lambda y: np.maximum(y, 0)),
+    ("tanh is applied to {name}", np.tanh),
+    ("a sigmoid is applied to {name}", lambda y: 1 / (1 + np.exp(-y))),
+    ("a softmax is taken of {name}", lambda y: np.exp(y) / np.exp(y).sum(-1, keepdims=True)),
+    ("a logarithm of a softmax is taken of {name}", lambda y: y - np.log(np.exp(y).sum(-1, keepdims=True))),
+    ("{name} is divided by its length", lambda y: y / np.linalg.norm(y, axis=-1, keepdims=True)),
+    ("{name} is returned from its end along its first axis", lambda y: np.flip(y, 0)),
+    ("{name} is returned from its end along its last axis", lambda y: np.flip(y, -1)),
+    ("{name} is moved by one along its first axis", lambda y: np.roll(y, 1, 0)),
+    ("{name} is moved by one along its first axis, to the beginning", lambda y: np.roll(y, -1, 0)),
+)
+"""What a result is made into."""
+
+
+def results(evidence: Evidence) -> Iterator[Alteration]:
+    """Results that are made of nothing, one number everywhere or an input as it is; and one that something else is made of."""
     first = evidence.failing[0] if evidence.failing else None
     numbers = {float(x) for part in (first.got or () if first else ()) for x in np.ravel(part)[:2]}
     if len(numbers) == 1:
@@ -205,10 +227,18 @@ def as_they_are(evidence: Evidence) -> Iterator[Alteration]:
             f"the result is {number:g} everywhere, whatever the inputs are",
             lambda example: [np.full_like(part, number) for part in evidence.stated(example)],
         )
-    for item in evidence.given if len(evidence.judge.flat.outputs) == 1 else ():
+    outputs = evidence.judge.flat.outputs
+    for item in evidence.given if len(outputs) == 1 else ():
         if _is_data(item):
             said = f"the result is {item.name} as it is: nothing is computed"
             yield said, lambda example, name=item.name: [example.inputs[name]]  # type: ignore[misc]
+    for place, output in enumerate(outputs):
+        for said, made in RESULTS if output.domain not in DISCRETE else ():
+            yield said.format(name=output.name), partial(_made_of, evidence, place, made)
+
+
+def _made_of(evidence: Evidence, place: int, made: Callable[[Any], Any], example: Example) -> Sequence[Reals]:
+    return [made(part) if k == place else part for k, part in enumerate(evidence.stated(example))]
 
 
 Changes = Iterator[tuple[str, Change]]
@@ -339,7 +369,7 @@ def _arrays(evidence: Evidence) -> Changes:
 # Which alteration explains what was returned -----------------------------------------------------------------------------
 
 Kind = Callable[[Evidence], Iterable[Alteration]]
-KINDS: tuple[Kind, ...] = (as_they_are, without_weights, altered_inputs, altered_lines)
+KINDS: tuple[Kind, ...] = (results, without_weights, altered_inputs, altered_lines)
 """The kinds of alterations, in the order in which they are tried."""
 MOST_NEARLY = 3
 """So many that only some conventions may be wrong beside are tried with others."""

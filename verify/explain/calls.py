@@ -156,7 +156,8 @@ def _crosses(evidence: Evidence, name: str, batch: Example, before: Sequence[Wit
     for place, member in enumerate(before if isinstance(value, np.ndarray) else ()):
         moved = np.array(value)
         others = np.arange(len(moved)) != place
-        moved[others] = ~moved[others] if moved.dtype == bool else np.roll(moved, 1, -1)[others]
+        other = ~moved if moved.dtype == bool else np.roll(moved, 1, 0) if moved.dtype.kind in "iu" else moved / 2 + 0.75
+        moved[others] = other[others]
         after = evidence.members(batch.changed(**{name: moved}))
         if after and not evidence.near(after[place].got or (), member.got or ()):
             return True

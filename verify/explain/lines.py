@@ -26,10 +26,10 @@ from spec.language.flatten import Flat
 from spec.language.lines import Definition
 from spec.language.trees import refs, substitute
 from verify.explain.evidence import Alike, Evidence
+from verify.properties.judge import Reals, tensor_role
 from verify.inputs.examples import Example
 from verify.inputs.leads import added_numbers
 from verify.inputs.regimes import EPSILONS
-from verify.properties.judge import Reals
 from verify.slips.activations import SIMILAR, exchanged
 from verify.slips.floors import floors, unfloored
 from verify.slips.mask_numbers import MASKS, fill, unmasked
@@ -196,9 +196,12 @@ def called(flat: Flat, name: str) -> str:
 
 
 def named(flat: Flat, line: Definition) -> str:
-    """A line's tensor as its formula calls it, with that formula, where it is another one."""
+    """A line's tensor as its formula calls it; where that is another one, with that formula, and what the tensor is in it."""
     formula_id, name = flat.origin.get(line.name, (flat.formula_id, line.name))
-    return name if formula_id == flat.formula_id else f"{name} (of {formula_id})"
+    if formula_id == flat.formula_id:
+        return name
+    role = tensor_role(formula_id, name)
+    return f"{name} (of {formula_id}{f': {role}' if role else ''})"
 
 
 def spoken(flat: Flat, said: str) -> str:

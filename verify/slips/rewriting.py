@@ -238,7 +238,7 @@ def gathered(spot: Spot) -> Written:
 
 
 def superfluous(spot: Spot) -> Written:
-    """What does not belong: a scale by a size that is summed over, a function of an output, another tensor added."""
+    """What does not belong: a scale by a size that is summed over, another tensor added."""
     part, line = spot.part, spot.line
     if not spot.whole or line.left.tensor.domain in DISCRETE:
         return
@@ -246,11 +246,6 @@ def superfluous(spot: Spot) -> Written:
         for by in (Func(Str("sqrt"), Literal(size)), Literal(size)):
             yield f"the scale does not belong: {{line}} is divided by {by}", Over(part, by)
             yield f"the scale does not belong: {{line}} is multiplied by {by}", Times(part, by)
-    if line.left.tensor in spot.flat.outputs:
-        for name in ("log", "exp"):
-            yield f"the {name} of {{line}} is returned", Func(Str(name), part)
-        for factor, said in ((2, "doubled"), (sympy.Rational(1, 2), "halved")):
-            yield f"{{line}} is {said}", Times(Literal(sympy.sympify(factor)), part)
     for other in _alike(spot, line.left.tensor):
         yield f"{other.name} is added to {{line}}", Plus(part, Ref(other, *line.left.index))
 
@@ -270,19 +265,20 @@ def _alike(spot: Spot, tensor: Tensor) -> list[Tensor]:
 
 
 def distributed(spot: Spot) -> Written:
-    """A bias that is added to a product, and not to the factor whose bias it is."""
+    """A bias that is added to what is made of a sum, and not to that sum: behind a gate, or behind an activation."""
     part = spot.part
-    for by, factor in (part.args, part.args[::-1]) if isinstance(part, Times) else ():
-        lines = [line for line in spot.flat.lines if isinstance(factor, Ref) and line.name == factor.tensor.name]
+    for read in sorted(set(refs(part)), key=str) if isinstance(part, Times | Func | Case) else ():
+        lines = [line for line in spot.flat.lines if line.name == read.tensor.name]
         if len(lines) != 1 or not isinstance(lines[0].right, Plus):
             continue
-        places = dict(zip(lines[0].left.index, factor.index, strict=True))
-        for bias in (each for each in lines[0].right.args if isinstance(each, Ref) and each.tensor.role == "parameter"):
-            own = substitute(bias, places)
-            yield (
-                f"{bias.tensor.name} is added behind the product in {{line}}, and not to {factor.tensor.name}, which {by} multiplies",
-                Plus(Times(by, Minus(factor, own)), own),
-            )
+        places = dict(zip(lines[0].left.index, read.index, strict=True))
+        for bias in lines[0].right.args:
+            if isinstance(bias, Ref) and bias.tensor.role == "parameter":
+                own = substitute(bias, places)
+                yield (
+                    f"{bias.tensor.name} is not added to {read.tensor.name}, but in {{line}}, to what is made of it",
+                    Plus(substitute(part, {read: Minus(read, own)}), own),
+                )
 
 
 def residuals(spot: Spot) -> Written:
