@@ -34,7 +34,7 @@ from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
 from verify.subject.sandbox import default_device_aside, one_thread, what_exists_kept
-from verify.telling import place
+from verify.telling import first_place
 
 
 def check(
@@ -301,7 +301,7 @@ class Trial:
             report.notes.append(report.hint)
             report.hint = ""
         if sought and report.falsified and not report.hint:
-            report.hint = raised(report) or place(report.falsified)
+            report.hint = raised(report) or first_place(report.falsified)
         if sought and report.falsified and self.why.has_range:
             report.range = conforming_range(self.setting, report)
         report_first_value(self.setting, self.first)

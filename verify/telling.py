@@ -45,12 +45,7 @@ def apart(expected: float, got: float) -> tuple[str, str]:
 def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
     """A counterexample as short lines: inputs, the small ones first; what was expected and got, what is violated."""
     inputs = sorted(example.inputs.items(), key=lambda item: _entries(item[1]))
-    out = [
-        f"{name} {_shape(value)}: {value.size} entries (--verbose shows them)"
-        if entries < ALL and isinstance(value, np.ndarray) and value.size > entries
-        else f"{name}{f' {_shape(value)}' if isinstance(value, np.ndarray) and value.size > entries else ''} = {show(value, entries)}"
-        for name, value in inputs
-    ]
+    out = [f"{name}{_input_said(value, entries)}" for name, value in inputs]
     if example.got is not None and example.expected is not None:
         where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
         room = "" if example.tolerance is None else f" ± {example.tolerance:.3g}"
@@ -61,8 +56,14 @@ def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
     return out
 
 
-def _shape(value: Any) -> str:
-    return f"({', '.join(map(str, np.shape(value)))})"
+def _input_said(value: Any, entries: int) -> str:
+    """An input behind its name; of what is not shown whole the shape, and the entries only where everything is asked for."""
+    if not isinstance(value, np.ndarray) or value.size <= entries:
+        return f" = {show(value, entries)}"
+    shape = f" ({', '.join(map(str, value.shape))})"
+    if entries < ALL:
+        return f"{shape}: {value.size} entries (--verbose shows them)"
+    return f"{shape} = {show(value, entries)}"
 
 
 def first(checks: Sequence[Any]) -> Any:
@@ -76,7 +77,7 @@ def first(checks: Sequence[Any]) -> Any:
     return min(checks, key=order)
 
 
-def place(checks: Sequence[Any]) -> str:
+def first_place(checks: Sequence[Any]) -> str:
     """Where the check fails that is told first, in a phrase: for whoever knows no cause."""
     told = first(checks)
     example = told.counterexample
@@ -232,7 +233,7 @@ __all__ = [
     "counterexample_lines",
     "falsified_lines",
     "first",
-    "place",
+    "first_place",
     "report_lines",
     "rest_lines",
     "show",

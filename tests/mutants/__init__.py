@@ -57,7 +57,9 @@ def _register(is_right, formula_id, name, says, via, dtypes, conventions, cause=
             module.setdefault(call.__name__, call)
         sentence, types = " ".join(call.__doc__.split()), tuple(dtypes)
         why = "" if is_right else cause or expected(call.__name__, sentence)
-        _VARIANTS.append(Variant(call.__name__, formula_id, is_right, call, sentence, conventions, types, why))
+        _VARIANTS.append(
+            Variant(call.__name__, formula_id, is_right, call, sentence, conventions, types, why)
+        )
         return call
 
     return note

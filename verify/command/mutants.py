@@ -78,7 +78,9 @@ def do_mutants(given: argparse.Namespace) -> int:
     if said := until_falsified([o.report for o in outcomes if o.report is not None]):
         out.print(said)
     if given.causes:
-        every_headline = [(v, o.report) for o in outcomes if not (v := by_task[o.task.formula_id, o.task.label]).is_right]
+        every_headline = [
+            (v, o.report) for o in outcomes if not (v := by_task[o.task.formula_id, o.task.label]).is_right
+        ]
         for line in headlines_said([(v, report) for v, report in every_headline if report is not None]):
             out.print(line)
     if interrupted:
@@ -123,7 +125,9 @@ def headlines_said(found: Sequence[tuple[Any, Report]]) -> Iterator[str]:
     for (variant, report), kind in zip(falsified, kinds, strict=True):
         if kind == WRONG_CAUSE:
             yield f"{variant.formula_id} {variant.name}: {report.hint}; but: {variant.says}"
-    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in (RIGHT_CAUSE, RIGHT_PLACE, BARE, WRONG_CAUSE))
+    counts = ", ".join(
+        f"{kinds.count(kind)} {kind}" for kind in (RIGHT_CAUSE, RIGHT_PLACE, BARE, WRONG_CAUSE)
+    )
     if kinds:
         yield f"headlines: {counts} ({100 * kinds.count(WRONG_CAUSE) / len(kinds):.1f} % wrong)"
 

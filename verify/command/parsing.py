@@ -356,7 +356,9 @@ def parser() -> Parser:
         "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
     )
     last.add_argument(
-        "--causes", action="store_true", help="look for causes too, and count how many headlines name the right one"
+        "--causes",
+        action="store_true",
+        help="look for causes too, and count how many headlines name the right one",
     )
     options(last)
     return top

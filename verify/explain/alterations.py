@@ -342,7 +342,10 @@ def _exchanged(evidence: Evidence) -> Changes:
 def _arrays(evidence: Evidence) -> Changes:
     """An array or a number that is left out, changed first, or read the wrong way round."""
     matrices = [t for t in evidence.given if t.role == "parameter" and _is_matrix(t)]
-    groups = [matrices, *([t for t in matrices if t.shape == shape] for shape in {t.shape: 0 for t in matrices})]
+    groups = [
+        matrices,
+        *([t for t in matrices if t.shape == shape] for shape in {t.shape: 0 for t in matrices}),
+    ]
     for names in dict.fromkeys(tuple(t.name for t in group) for group in groups if len(group) > 1):
         yield (
             f"axes swapped: {', '.join(names)} are read as their transposes, as nn.Linear keeps its weight",
@@ -465,21 +468,32 @@ def scaled(evidence: Evidence) -> str:
 
 def moved(evidence: Evidence) -> str:
     """Results that are off by a term which none of the data changes, though numbers and sizes may: an entropy, a constant."""
-    witnesses = evidence.failing[:TERMS] if evidence.everywhere and evidence.data and not evidence.slight else []
+    witnesses = (
+        evidence.failing[:TERMS] if evidence.everywhere and evidence.data and not evidence.slight else []
+    )
     for witness in witnesses:
         changed = {name: witness.example.inputs[name] / 2 - 0.25 for name in evidence.data}
         other = evidence.called(witness.example.changed(**changed))
         if other.got is None or witness.got is None:
             return ""
         offs = [
-            np.concatenate([np.ravel(got - said) for got, said in zip(w.got or (), evidence.stated(w.example), strict=True)])
+            np.concatenate(
+                [
+                    np.ravel(got - said)
+                    for got, said in zip(w.got or (), evidence.stated(w.example), strict=True)
+                ]
+            )
             for w in (witness, other)
         ]
         if not np.allclose(offs[0], offs[1], rtol=10.0**-DIGITS, atol=evidence.close):
             return ""
     read = [str(item) for item in evidence.given if item.name not in evidence.data]
     beside = f" (of {', '.join(read)} and the sizes)" if read else ""
-    return f"the result is off by a term{beside} that {' and '.join(evidence.data)} do not change" if witnesses else ""
+    return (
+        f"the result is off by a term{beside} that {' and '.join(evidence.data)} do not change"
+        if witnesses
+        else ""
+    )
 
 
 def _factor(evidence: Evidence, witness: Witness) -> float | None:

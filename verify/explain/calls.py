@@ -15,7 +15,7 @@ from itertools import chain, count
 import numpy as np
 
 from spec.language.evaluation.dimensions import Size
-from verify.explain.evidence import Evidence, same
+from verify.explain.evidence import Evidence, Witness, same
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe
 from verify.inputs.sizes import FULL, LARGE, OTHERS
@@ -156,7 +156,13 @@ def _crosses(evidence: Evidence, name: str, batch: Example, before: Sequence[Wit
     for place, member in enumerate(before if isinstance(value, np.ndarray) else ()):
         moved = np.array(value)
         others = np.arange(len(moved)) != place
-        other = ~moved if moved.dtype == bool else np.roll(moved, 1, 0) if moved.dtype.kind in "iu" else moved / 2 + 0.75
+        other = (
+            ~moved
+            if moved.dtype == bool
+            else np.roll(moved, 1, 0)
+            if moved.dtype.kind in "iu"
+            else moved / 2 + 0.75
+        )
         moved[others] = other[others]
         after = evidence.members(batch.changed(**{name: moved}))
         if after and not evidence.near(after[place].got or (), member.got or ()):

@@ -149,11 +149,11 @@ class Evidence:
 
     @cached_property
     def fresh(self) -> list[Witness]:
-        """Examples by which nothing was found: of all regimes that are moderate and sizes of every kind, also members of batches."""
+        """Examples by which nothing was found: of all moderate regimes and kinds of sizes, also members of batches."""
         space = self.setting.space(moderate=True)
         plan = enumerate(space.plan(FEW if self.dear else FRESH, SEED + 3))
         singles = [space.example(recipe, self.kind) for turn, recipe in plan if turn % OF_A_BATCH]
-        return [*self.seen(singles), *chain.from_iterable(members for _, members in self.batches)]
+        return [*self.seen(singles), *chain.from_iterable(every for _, every in self.batches)]
 
     @cached_property
     def batches(self) -> list[tuple[Example, list[Witness]]]:
@@ -288,7 +288,9 @@ class Evidence:
         if not all(self.fits_there(alike, witness) for witness in failing[:2]):
             return False
         plain = [w for w in failing if not self._corner(w)]
-        failing = plain if len(plain) > 3 else failing  # what a row gets that sees nothing is told by fresh ones
+        failing = (
+            plain if len(plain) > 3 else failing
+        )  # what a row gets that sees nothing is told by fresh ones
         others = [w for w in self.ordinary if not w.fails and w.got is not None]
         return self._share(alike, failing) >= MOST and self._share(alike, others) >= 1 - SPOILT
 
@@ -309,7 +311,9 @@ class Evidence:
         with np.errstate(all="ignore"):
             return all(
                 (each.bound <= self.close * np.abs(value).max(initial=1e-300, where=np.isfinite(value))).all()
-                for each, value in zip(self.judge.expect(witness.example.inputs, witness.kind, False), said, strict=True)
+                for each, value in zip(
+                    self.judge.expect(witness.example.inputs, witness.kind, False), said, strict=True
+                )
             )
 
     def _overlooks(self, said: Any, got: Any, stated: Any) -> bool:

@@ -14,7 +14,14 @@ from verify.explain.alterations import (
     outputs_exchanged,
     scaled,
 )
-from verify.explain.calls import drawn_from_outside, in_batches, kept_between_calls, now_and_then, random_result, writes
+from verify.explain.calls import (
+    drawn_from_outside,
+    in_batches,
+    kept_between_calls,
+    now_and_then,
+    random_result,
+    writes,
+)
 from verify.explain.conventions import Nearest, nearest, nearest_beyond_values, nearest_in_float32, of_draws
 from verify.explain.digits import (
     gradients_roundabout,

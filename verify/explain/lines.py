@@ -26,10 +26,10 @@ from spec.language.flatten import Flat
 from spec.language.lines import Definition
 from spec.language.trees import refs, substitute
 from verify.explain.evidence import Alike, Evidence
-from verify.properties.judge import Reals, tensor_role
 from verify.inputs.examples import Example
 from verify.inputs.leads import added_numbers
 from verify.inputs.regimes import EPSILONS
+from verify.properties.judge import Reals, tensor_role
 from verify.slips.activations import SIMILAR, exchanged
 from verify.slips.floors import floors, unfloored
 from verify.slips.mask_numbers import MASKS, fill, unmasked
@@ -125,7 +125,9 @@ def altered_lines(evidence: Evidence) -> Iterator[Alteration]:
     """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
     flat = evidence.judge.flat
     runs = Runs(flat)
-    yield from chain(_throughout(flat), _reshaped(runs), _numbers(runs, evidence.given), by_rules(runs, RULES))
+    yield from chain(
+        _throughout(flat), _reshaped(runs), _numbers(runs, evidence.given), by_rules(runs, RULES)
+    )
 
 
 def without_weights(evidence: Evidence) -> Iterator[Alteration]:
@@ -149,7 +151,9 @@ def _unfloored(spot: Spot) -> Written:
 def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator[Alteration]:
     """Every explanation by one part of a line, rule by rule; then by the same part of all lines that are written alike."""
     flat = runs.flat
-    parts = [(spot, place) for line in flat.lines for place, spot in enumerate(spots(flat, line))][:MOST_PARTS]
+    parts = [(spot, place) for line in flat.lines for place, spot in enumerate(spots(flat, line))][
+        :MOST_PARTS
+    ]
     for rule in rules:
         together: dict[Hashable, dict[Definition, tuple[str, Callable[[], Any]]]] = {}
         for spot, place in parts:
@@ -254,7 +258,12 @@ def _numbers(runs: Runs, given: Sequence[Tensor]) -> Iterator[Alteration]:
             for value in usual(flat, item):
                 said = f"{item.name} is not read in {named(flat, line)}{beside}: it is fixed at {value:g}"
                 fixed = lift(Fraction(value))
-                yield said, _lazily(partial(runs.replaced, line), partial(substitute, line.right, {Ref(item): fixed}))
+                yield (
+                    said,
+                    _lazily(
+                        partial(runs.replaced, line), partial(substitute, line.right, {Ref(item): fixed})
+                    ),
+                )
 
 
 def _reshaped(runs: Runs) -> Iterator[Alteration]:

@@ -137,7 +137,9 @@ class Calls:
         if axes > 1:
             return sorted({*range(1, GRID + 1), v, v + 1, 2 * v})
         near = {v + step for step in STEPS} | {v - step for step in STEPS}
-        return sorted(t for t in {*range(1, ALL + 1), *near, *BLOCKS, v, v // 2, 2 * v, 2 * v + 1, 3 * v} if t > 0)
+        return sorted(
+            t for t in {*range(1, ALL + 1), *near, *BLOCKS, v, v // 2, 2 * v, 2 * v + 1, 3 * v} if t > 0
+        )
 
     def nowhere_else(self, over: Sequence[Size], holds: Callable[[Sequence[int]], bool]) -> bool:
         """Whether a rule for some sizes is obeyed wherever it fails, whatever the others are."""

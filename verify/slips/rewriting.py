@@ -127,7 +127,10 @@ def comparisons(spot: Spot) -> Written:
     offset = right.as_independent(*(s for s in free_symbols(right) if not s.is_positive), as_Add=True)[0]
     if offset.free_symbols:
         either = Either(part, part.func(sign, left, right - offset))
-        yield f"the offset {offset} is not let fall below 0 in {part}: where it is negative, later entries are seen", either
+        yield (
+            f"the offset {offset} is not let fall below 0 in {part}: where it is negative, later entries are seen",
+            either,
+        )
     yield f"look-ahead: the condition {part} is not applied, so that what comes later is seen", TRUE
     yield (
         f"the condition is the wrong way round: {right} {sign} {left} in the place of {part}",
@@ -242,7 +245,9 @@ def superfluous(spot: Spot) -> Written:
     part, line = spot.part, spot.line
     if not spot.whole or line.left.tensor.domain in DISCRETE:
         return
-    for size in dict.fromkeys(s for each in walk(part) if isinstance(each, SumOf) for s in free_symbols(each.last)):
+    for size in dict.fromkeys(
+        s for each in walk(part) if isinstance(each, SumOf) for s in free_symbols(each.last)
+    ):
         for by in (Func(Str("sqrt"), Literal(size)), Literal(size)):
             yield f"the scale does not belong: {{line}} is divided by {by}", Over(part, by)
             yield f"the scale does not belong: {{line}} is multiplied by {by}", Times(part, by)
@@ -296,10 +301,9 @@ def residuals(spot: Spot) -> Written:
                 continue
             names.add(line.name)
             if line.left.tensor.shape == kept.tensor.shape:
-                yield (
-                    f"the residual in {{line}} is {line.name}, which is made of {kept.tensor.name}, and not {kept.tensor.name} itself",
-                    spot.rebuilt(part.func(*(Ref(line.left.tensor, *kept.index) if a is kept else a for a in part.args))),
-                )
+                said = f"the residual in {{line}} is {line.name}, which is made of {kept.tensor.name}, and not that itself"
+                other = Ref(line.left.tensor, *kept.index)
+                yield said, part.func(*(other if each is kept else each for each in part.args))
                 break
 
 

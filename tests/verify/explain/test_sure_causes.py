@@ -101,9 +101,21 @@ HEADS, ATTENTION, NORM = "attention.multi_head", "attention.scaled_dot_product",
 @pytest.mark.parametrize(
     ("formula_id", "fn", "said"),
     [
-        (HEADS, masks_of_others, "right alone, wrong in batches: what a member gets depends on mask of the others"),
-        (ATTENTION, mask_of_the_first, "right alone, wrong in batches: every member is given mask of the first"),
-        (NORM, over_the_batch, "right alone, wrong in batches: what a member gets depends on x of the others"),
+        (
+            HEADS,
+            masks_of_others,
+            "right alone, wrong in batches: what a member gets depends on mask of the others",
+        ),
+        (
+            ATTENTION,
+            mask_of_the_first,
+            "right alone, wrong in batches: every member is given mask of the first",
+        ),
+        (
+            NORM,
+            over_the_batch,
+            "right alone, wrong in batches: what a member gets depends on x of the others",
+        ),
         (ATTENTION, lambda q, k, v, mask=None: 0 * (q @ k.mT @ v), "the result is 0 everywhere"),
         (HEADS, bent_projections, "ReLU is applied to q"),
         ("recurrent.gru_cell", bias_outside, "b_h is not added to w, but in v"),
@@ -112,7 +124,11 @@ HEADS, ATTENTION, NORM = "attention.multi_head", "attention.scaled_dot_product",
         ("feedforward.relu", bias_behind, "b_1 is not added to a, but in h"),
         ("feedforward.relu", bent_twice, "ReLU is applied to y"),
         ("attention.causal", never_below, "the offset m - n is not let fall below 0"),
-        ("similarity.cosine", lambda x, y: 1 - F.cosine_similarity(x, y, dim=-1, eps=0).nan_to_num(0), "1 − s"),
+        (
+            "similarity.cosine",
+            lambda x, y: 1 - F.cosine_similarity(x, y, dim=-1, eps=0).nan_to_num(0),
+            "1 − s",
+        ),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
