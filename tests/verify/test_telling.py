@@ -150,7 +150,6 @@ def test_a_phrase_says_where_the_first_check_fails():
     """What is wrong, at which sizes, and by how much: values before gradients, in the one type in which it shows."""
     value, slope = failed("value in float32", "value", 1), failed("gradient in float64", "gradient", 1)
     value.dtype, value.counterexample.sizes = "float32", {"d": 1}
-    assert (
-        place([slope, value]) == "the values are wrong in float32 alone at d = 1: y[0] is 2 and has to be 1"
-    )
+    said = "the values are wrong in float32 alone at d = 1: y[0] is 2 and has to be 1"
+    assert first_place([slope, value]) == said
     assert first_place([slope]) == "the values conform, and gradients do not: y[0] is 2 and has to be 1"
