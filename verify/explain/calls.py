@@ -28,6 +28,7 @@ from verify.properties.values import judge_value
 from verify.report import FALSIFIED, CheckResult
 from verify.search.outcome import worst
 from verify.subject.caller import Offence
+from verify.subject.returned import values
 from verify.subject.sandbox import seeded
 
 NEW = 43
@@ -119,6 +120,21 @@ class Pairs:
         if self.caller.hung:
             raise Unsupported("a call did not return")
         return judge_value(self.judge, self.caller, example).fails
+
+
+def written_over(evidence: Evidence) -> str:
+    """Results that a later call with the same shapes changes: both lie in one place, which is kept."""
+    space = evidence.setting.space()
+    for recipe in space.plan(BATCHES, evidence.setting.seed):
+        example = space.example(recipe._replace(regime=0, other=0), evidence.kinds[0])
+        first = evidence.called(example)
+        if first.got is None:
+            continue
+        before = [np.array(part) for part in first.got]
+        evidence.called(others(evidence.judge, example))
+        if not same(before, [values(part) for part in evidence.fits(first.raw, example)]):
+            return "a later call writes over an earlier result: what it returns is a buffer that it keeps"
+    return ""
 
 
 # Batches -----------------------------------------------------------------------------------------------------------------
@@ -277,4 +293,5 @@ __all__ = [
     "now_and_then",
     "random_result",
     "writes",
+    "written_over",
 ]

@@ -21,6 +21,7 @@ from verify.explain.calls import (
     now_and_then,
     random_result,
     writes,
+    written_over,
 )
 from verify.explain.conventions import Nearest, nearest, nearest_beyond_values, nearest_in_float32, of_draws
 from verify.explain.digits import (
@@ -151,7 +152,12 @@ def _explain_checks(setting: Setting, report: Report, kinds: list[str]) -> Expla
     if all(c.name == f"robustness: {UNREAD}" for c in failed):
         return _explain_leak(setting, kinds[0])
     if all(c.kind == "robustness" for c in failed):
-        return Explanation(f"plain calls conform; wrong in: {_scenes(failed)}", Reason.SCENES)
+        kept = first_cause(Evidence(setting, kinds), ((written_over, Reason.CALLS),))
+        return (
+            kept
+            if kept.said
+            else Explanation(f"plain calls conform; wrong in: {_scenes(failed)}", Reason.SCENES)
+        )
     return Explanation()
 
 
