@@ -149,9 +149,9 @@ class Evidence:
 
     @cached_property
     def fresh(self) -> list[Witness]:
-        """Examples by which nothing was found: of all moderate regimes and kinds of sizes, also members of batches."""
+        """Examples by which nothing was found: of all moderate regimes and kinds of sizes, large ones too; members of batches."""
         space = self.setting.space(moderate=True)
-        plan = enumerate(space.plan(FEW if self.dear else FRESH, SEED + 3))
+        plan = enumerate(space.plan(FEW if self.dear else FRESH, SEED + 3, large=not self.dear))
         singles = [space.example(recipe, self.kind) for turn, recipe in plan if turn % OF_A_BATCH]
         return [*self.seen(singles), *chain.from_iterable(every for _, every in self.batches)]
 

@@ -152,12 +152,9 @@ def _explain_checks(setting: Setting, report: Report, kinds: list[str]) -> Expla
     if all(c.name == f"robustness: {UNREAD}" for c in failed):
         return _explain_leak(setting, kinds[0])
     if all(c.kind == "robustness" for c in failed):
-        kept = first_cause(Evidence(setting, kinds), ((written_over, Reason.CALLS),))
-        return (
-            kept
-            if kept.said
-            else Explanation(f"plain calls conform; wrong in: {_scenes(failed)}", Reason.SCENES)
-        )
+        over = first_cause(Evidence(setting, kinds), ((written_over, Reason.CALLS),))
+        scenes = Explanation(f"plain calls conform; wrong in: {_scenes(failed)}", Reason.SCENES)
+        return over if over.said else scenes
     return Explanation()
 
 

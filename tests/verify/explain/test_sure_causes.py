@@ -148,7 +148,7 @@ def test_what_most_examples_fit_is_no_cause_while_others_contradict_it():
 
     assert why(rate, "objectives.warmup").reason is not Reason.CAUSE
     said = check(rate, "objectives.warmup", max_examples=24).headline
-    assert said.startswith("falsified: the values are wrong at d_model = 1, warmup_steps = 1: lr is ")
+    assert said.startswith("falsified: the values are wrong at d_model = ")
 
 
 def test_a_number_that_was_fixed_is_not_accused():
@@ -192,7 +192,7 @@ def test_gradients_alone_are_said_to_be_wrong():
         return s.detach() + (s - s.detach()) * (1 + s.detach() ** 2)
 
     said = check(crooked, "scores.scaled_dot", max_examples=24).headline
-    assert said.startswith("falsified: the values conform, and gradients do not at n = 1, ")
+    assert said.startswith("falsified: the values conform, and gradients do not at n = ")
 
 
 def test_a_buffer_that_is_kept_is_told():
