@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -380,6 +380,8 @@ DIGITS = 6
 """So many digits are said of a factor; factors are one where they agree to these: in float64 roundings are far smaller."""
 SURELY = 0.9
 """The share of what fails that has to be explained where several explanations differ in few examples."""
+POWERS = ((1, "{}"), (-1, "1/{}"), (0.5, "√{}"), (-0.5, "1/√{}"))
+"""Powers of sizes that results may be multiplied by."""
 TERMS = 6
 """So many examples are called again with other data, to see whether they are off by the same."""
 SMALL, SMALLEST = 3, 34
@@ -455,15 +457,23 @@ def scaled(evidence: Evidence) -> str:
     if len(factors) < 3 or None in factors:
         return ""
     found = np.array(factors, float)
-    if np.ptp(found) <= 10.0**-DIGITS * abs(found[0]):
-        hardly = abs(found[0] - 1) <= 10.0**-DIGITS
-        return "" if hardly else f"the result is {found[0]:.{DIGITS}g} times what is stated, everywhere"
-    for size in evidence.failing[0].example.sizes:
-        numbers = np.array([w.example.sizes[size] for w in evidence.failing], float)
-        for power, said in ((1, f"{size}"), (-1, f"1/{size}"), (0.5, f"√{size}"), (-0.5, f"1/√{size}")):
-            if np.allclose(found, numbers**power, rtol=10.0**-DIGITS, atol=0):
-                return f"the scale is wrong: the result is {said} times what is stated"
+    one = f"the result is {found[0]:.{DIGITS}g} times what is stated, everywhere"
+    ways: list[tuple[str, Callable[[Example], float]]] = [(one, lambda _: found[0])]
+    ways = [] if abs(found[0] - 1) <= 10.0**-DIGITS else ways
+    for size, (power, of) in product(evidence.failing[0].example.sizes, POWERS):
+        said = f"the scale is wrong: the result is {of.format(size)} times what is stated"
+        ways.append((said, lambda example, size=size, power=power: example.sizes[size] ** power))  # type: ignore[misc]
+    for said, factor in ways:
+        numbers = [factor(w.example) for w in evidence.failing]
+        if np.allclose(found, numbers, rtol=10.0**-DIGITS, atol=0) and evidence.is_sure(
+            partial(_times, evidence, factor)
+        ):
+            return said
     return ""
+
+
+def _times(evidence: Evidence, factor: Callable[[Example], float], example: Example) -> Sequence[Reals]:
+    return [factor(example) * part for part in evidence.stated(example)]
 
 
 def moved(evidence: Evidence) -> str:

@@ -155,6 +155,11 @@ class Evidence:
         singles = [space.example(recipe, self.kind) for turn, recipe in plan if turn % OF_A_BATCH]
         return [*self.seen(singles), *chain.from_iterable(every for _, every in self.batches)]
 
+    @property
+    def failing_afresh(self) -> list[Witness]:
+        """The fresh examples that fail with a result of the right shape."""
+        return [w for w in self.fresh if w.fails and w.got is not None]
+
     @cached_property
     def batches(self) -> list[tuple[Example, list[Witness]]]:
         """Fresh batches, each with its members."""

@@ -181,7 +181,7 @@ def unread_inputs(evidence: Evidence) -> str:
         return ""
     ignored = []
     for item in evidence.given:
-        said = [_ignores(evidence, w, item) for w in evidence.failing[:3]]
+        said = [_ignores(evidence, w, item) for w in (*evidence.failing[:3], *evidence.failing_afresh[:3])]
         if True in said and False not in said:
             ignored.append(item.name)
     return (
