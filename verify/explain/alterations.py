@@ -354,6 +354,12 @@ def _arrays(evidence: Evidence) -> Changes:
     for row in ARRAYS:
         for item in filter(row.applies, evidence.given):
             yield row.sentence.format(name=item.name), _by(item.name, row.altered)
+    for item in (t for t in evidence.given if t.domain in WHOLE and t.role == "data" and t.below != 0):
+        counted = f"{item.name} is ignored: 0, 1, 2 and so on are read in its place"
+        yield counted, _by(item.name, lambda x: np.broadcast_to(np.arange(np.shape(x)[-1]), np.shape(x)))
+        for step, said in ((1, "added to"), (-1, "subtracted from")):
+            yield f"off by one: 1 is {said} {item.name}", partial(_counted_on, item, step, np.clip)
+            yield f"off by one: 1 is {said} {item.name}", partial(_counted_on, item, step, _around)
     for item in filter(_is_array, evidence.given):
         for axis, size in enumerate(item.shape):
             if not getattr(size, "is_Integer", False):
@@ -367,6 +373,15 @@ def _arrays(evidence: Evidence) -> Changes:
                 f"axes swapped: {item.name} is reshaped where its axes have to be permuted",
                 _by(item.name, viewed),
             )
+
+
+def _counted_on(item: Tensor, step: int, kept: Callable[..., Any], example: Example) -> Mapping[str, Any]:
+    """Whole numbers one off, those beyond the last one kept below it."""
+    return {item.name: kept(example.inputs[item.name] + step, 0, whole(item.below, example.sizes) - 1)}
+
+
+def _around(x: Any, _: int, last: int) -> Any:
+    return x % (last + 1)
 
 
 # Which alteration explains what was returned -----------------------------------------------------------------------------

@@ -175,7 +175,7 @@ def left_out(spot: Spot) -> Written:
         yield f"{part.args[1]} is not subtracted in {{line}}", part.args[0]
     elif isinstance(part, Times):
         for gone, kept in (part.args, part.args[::-1]):
-            yield f"{{line}} is not multiplied by {gone}", kept
+            yield f"{{line}} is not {'divided' if spot.divisor else 'multiplied'} by {gone}", kept
     elif isinstance(part, Over):
         yield f"{{line}} is not divided by {part.args[1]}", part.args[0]
 
