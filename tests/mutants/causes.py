@@ -172,7 +172,7 @@ KINDS = (
     (
         r"[Ii]gnor|[Ff]orget|[Ll]eaves|left out|without|never|\b[Nn]o\b|not used|missing|"
         r"does not|reads? one|[Dd]rop|None",
-        r"ignored|not |no |missing|without|leaves out|read",
+        r"ignored|not |\bno |missing|without|leaves out",
     ),
     (
         r"itself|as alike|once, from|not read|unread|first query|before self|side by side|"

@@ -180,6 +180,7 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.telling import report_lines
 
     with _saying(err) as tell, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
         try:
             call = callable_at(given.where)
         except Unloadable as error:
