@@ -35,6 +35,7 @@ from verify.subject.callables import importable, supported_by, with_fixed, with_
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
 from verify.subject.sandbox import default_device_aside, one_thread, what_exists_kept
+from verify.telling import first_place
 
 
 def check(
@@ -267,7 +268,7 @@ class Trial:
             for prop in offence_properties(setting):
                 self.attempt(prop)
         self.note_first_violation()
-        if setting.clock.over and every:
+        if setting.clock.over and made < len(every):
             report.unfinished = f"time ran out: {made} of about {len(every)} checks were made"
 
     def attempt(self, prop: Property[Any]) -> None:
@@ -302,7 +303,12 @@ class Trial:
             self.why = explain(self.setting, report, request.kinds)
         if self.why.changes:
             self.why = self.confirmed(fn)
-        report.hint, report.reason = self.said() or (raised(report) if sought else ""), self.why.reason
+        report.hint, report.reason = self.said(), self.why.reason
+        if self.why.reason is Reason.NEAREST and report.hint:
+            report.notes.append(report.hint)
+            report.hint = ""
+        if sought and report.falsified and not report.hint:
+            report.hint = raised(report) or first_place(report.falsified)
         if sought and report.falsified and self.why.has_range:
             report.range = conforming_range(self.setting, report)
         report_first_value(self.setting, self.first)

@@ -16,6 +16,8 @@ ALSO, LONG = 8, 200
 """Lines about what else failed, and characters of each, unless everything is asked for."""
 ENTRIES, ALL = 60, 400
 """Arrays up to so many entries are shown whole; and where everything is asked for."""
+FEW_SIZES = 6
+"""Up to so many sizes are said in a phrase."""
 FIRST = {"value": 0, "law": 0, "gradient": 1, "theorem": 2}
 """Which kind of check is told first."""
 KINDS = {"value": "the values", "gradient": "the gradients", "accuracy": "the accuracy", "law": "the law"}
@@ -43,10 +45,9 @@ def apart(expected: float, got: float) -> tuple[str, str]:
 
 
 def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
-    """A counterexample as short lines: inputs, what was expected and got, what is violated."""
-    out = [
-        f"{name}{_shape(value, entries)} = {show(value, entries)}" for name, value in example.inputs.items()
-    ]
+    """A counterexample as short lines: inputs, the small ones first; what was expected and got, what is violated."""
+    inputs = sorted(example.inputs.items(), key=lambda item: _entries(item[1]))
+    out = [f"{name}{_input_said(value, entries)}" for name, value in inputs]
     if example.got is not None and example.expected is not None:
         where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
         room = "" if example.tolerance is None else f" ± {example.tolerance:.3g}"
@@ -57,11 +58,14 @@ def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
     return out
 
 
-def _shape(value: Any, entries: int) -> str:
-    """The shape of what is not shown whole."""
+def _input_said(value: Any, entries: int) -> str:
+    """An input behind its name; of what is not shown whole the shape, and the entries only where everything is asked for."""
     if not isinstance(value, np.ndarray) or value.size <= entries:
-        return ""
-    return f" ({', '.join(map(str, value.shape))})"
+        return f" = {show(value, entries)}"
+    shape = f" ({', '.join(map(str, value.shape))})"
+    if entries < ALL:
+        return f"{shape}: {value.size} entries (--verbose shows them)"
+    return f"{shape} = {show(value, entries)}"
 
 
 def first(checks: Sequence[Any]) -> Any:
@@ -73,6 +77,27 @@ def first(checks: Sequence[Any]) -> Any:
         return not check.leads, FIRST.get(check.kind, 3), example is None, size
 
     return min(checks, key=order)
+
+
+def first_place(checks: Sequence[Any]) -> str:
+    """Where the check fails that is told first, in a phrase: for whoever knows no cause."""
+    told = first(checks)
+    example = told.counterexample
+    if example is None or example.got is None or example.expected is None:
+        return f"{told.name}: {_cut(told.message)}" if told.message else told.name
+    what = {
+        "value": "the values are wrong",
+        "gradient": "the values conform, and gradients do not",
+        "theorem": f"plain values conform, and the {told.name} does not hold",
+    }.get(told.kind, f"{told.name} fails")
+    types = {check.dtype for check in checks if check.kind == told.kind}
+    alone = f" in {told.dtype} alone" if told.kind in ("value", "gradient") and types == {"float32"} else ""
+    sizes = ", ".join(f"{name} = {size}" for name, size in example.sizes.items())
+    at = f" at {sizes}" if sizes and sizes.count(",") < FEW_SIZES else ""
+    regime = f" ({example.regime})" if example.regime else ""
+    expected, got = apart(example.expected, example.got)
+    where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
+    return f"{what}{alone}{at}{regime}: {example.what}{where} is {got} and has to be {expected}"
 
 
 def _entries(value: Any) -> int:
@@ -235,6 +260,7 @@ __all__ = [
     "counterexample_lines",
     "falsified_lines",
     "first",
+    "first_place",
     "report_lines",
     "rest_lines",
     "show",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
 
+from tests.mutants.causes import expected
 from verify.edges import STRICT
 
 
@@ -20,7 +21,8 @@ from verify.edges import STRICT
 class Variant:
     """An implementation of a formula, known to be wrong or right; ``says`` is its sentence.
 
-    ``dtypes`` are the types that it is about; where there are none, those that are asked for.
+    ``dtypes`` are the types that it is about; where there are none, those that are asked for. ``cause`` is a pattern that a
+    headline which names a cause has to match: by default as :mod:`tests.mutants.causes` reads it off the sentence.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Variant:
     says: str
     conventions: dict = field(default_factory=dict)
     dtypes: tuple = ()
+    cause: str = ""
 
     @property
     def options(self):
@@ -43,7 +46,7 @@ class Variant:
 _VARIANTS = []
 
 
-def _register(is_right, formula_id, name, says, via, dtypes, conventions):
+def _register(is_right, formula_id, name, says, via, dtypes, conventions, cause=""):
     module = sys._getframe(2).f_globals
 
     def note(part):
@@ -53,15 +56,21 @@ def _register(is_right, formula_id, name, says, via, dtypes, conventions):
             call.__doc__, call.__module__ = says or part.__doc__, module["__name__"]
             module.setdefault(call.__name__, call)
         sentence, types = " ".join(call.__doc__.split()), tuple(dtypes)
-        _VARIANTS.append(Variant(call.__name__, formula_id, is_right, call, sentence, conventions, types))
+        why = "" if is_right else cause or expected(call.__name__, sentence)
+        _VARIANTS.append(
+            Variant(call.__name__, formula_id, is_right, call, sentence, conventions, types, why)
+        )
         return call
 
     return note
 
 
-def wrong(formula_id, name="", says="", *, via=None, dtypes=(), **conventions):
-    """Register a wrong variant, to be refused under ``conventions`` (ours where not given), in these types if any."""
-    return _register(False, formula_id, name, says, via, dtypes, conventions)
+def wrong(formula_id, name="", says="", *, via=None, dtypes=(), cause="", **conventions):
+    """Register a wrong variant, to be refused under ``conventions`` (ours where not given), in these types if any.
+
+    ``cause``: a pattern of what a headline may name as its cause, where its sentence does not tell.
+    """
+    return _register(False, formula_id, name, says, via, dtypes, conventions, cause)
 
 
 def right(formula_id, name="", says="", *, via=None, dtypes=(), **conventions):

@@ -12,10 +12,10 @@ from spec.language.registry import statement, statement_ids
 from tests.mutants import Variant, variants
 from verify.checking import check
 from verify.command import tasks
-from verify.command.mutants import judged, until_falsified
+from verify.command.mutants import headlines_said, judged, until_falsified
 from verify.command.tasks import Task, TaskResult
 from verify.faults import Unusable
-from verify.report import CheckResult, Counterexample, Report
+from verify.report import CheckResult, Counterexample, Reason, Report
 
 # One of each kind of mistake: value, gradient, mask, convention, law, in-place damage, precision; and one right one each.
 WRONG = {
@@ -207,6 +207,31 @@ def test_a_variant_is_found_in_its_module_by_its_name() -> None:
     there = {(v.call.__module__, v.name): v.call for v in reversed(variants())}
     assert all(module.startswith("tests.mutants.") for module, _ in there)
     assert [name for name in there if getattr(sys.modules[name[0]], name[1]) is not there[name]] == []
+
+
+def test_every_wrong_variant_says_beforehand_what_a_headline_may_name() -> None:
+    """By its sentence or by words of its own; a right one has no cause."""
+    assert [(v.formula_id, v.name) for v in variants() if bool(v.cause) == v.is_right] == []
+
+
+def test_headlines_are_counted_beside_the_causes_that_are_expected() -> None:
+    """The cause that its row names, where it fails, nothing, or another cause, which is listed."""
+    wrong = [v for v in variants(("feedforward.relu",)) if v.name == "no_inner_bias"]
+
+    def headline(reason: Reason, hint: str) -> Report:
+        failed = [CheckResult("value in float64", "value", "falsified")]
+        return Report("feedforward.relu", "x", {}, failed, reason=reason, hint=hint)
+
+    found = [
+        headline(Reason.CAUSE, "b_1 is ignored: as if it were 0"),
+        headline(Reason.CONVENTIONS, "conforms under convention x=y"),
+        headline(Reason.NONE, "the values are wrong at d = 1"),
+        headline(Reason.NONE, ""),
+        headline(Reason.CAUSE, "axes swapped: x is read as its transpose"),
+    ]
+    listed, counted = headlines_said([(wrong[0], each) for each in found])
+    assert listed.startswith("feedforward.relu no_inner_bias: axes swapped")
+    assert counted == "headlines: 2 right cause, 1 right place, 1 bare, 1 wrong cause (20.0 % wrong)"
 
 
 def test_an_exception_alone_does_not_count() -> None:

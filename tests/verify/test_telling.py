@@ -8,7 +8,7 @@ import pytest
 import impl.scores
 from verify import check
 from verify.report import CheckResult, Counterexample, Report
-from verify.telling import apart, brief, counterexample_lines, first
+from verify.telling import apart, brief, counterexample_lines, first, first_place
 
 
 @pytest.mark.parametrize(
@@ -158,3 +158,23 @@ def test_types_that_were_not_tried_are_said():
     )
     assert coarse.headline == "conforms, without gradients (float16: reported, not judged)"
     assert "nothing is said of what overflows it" in str(coarse)
+
+
+def test_a_counterexample_shows_small_inputs_first_and_large_ones_by_their_shape():
+    """A mask that is absent is what matters; sixty weights and more are counted, unless everything is asked for."""
+    inputs = {"W": np.ones((7, 11)), "x": np.ones((2, 3)), "mask": None}
+    example = Counterexample(inputs, "float64", what="y", index=(0,), got=2.0, expected=1.0)
+    mask, x, weights, told = counterexample_lines(example, 60)
+    assert (mask, weights) == ("mask = None", "W (7, 11): 77 entries (--verbose shows them)")
+    assert x.startswith("x = [[1.")
+    assert told == "y[0]: expected 1, got 2"
+    assert counterexample_lines(example)[2].startswith("W = [[1.")
+
+
+def test_a_phrase_says_where_the_first_check_fails():
+    """What is wrong, at which sizes, and by how much: values before gradients, in the one type in which it shows."""
+    value, slope = failed("value in float32", "value", 1), failed("gradient in float64", "gradient", 1)
+    value.dtype, value.counterexample.sizes = "float32", {"d": 1}
+    said = "the values are wrong in float32 alone at d = 1: y[0] is 2 and has to be 1"
+    assert first_place([slope, value]) == said
+    assert first_place([slope]) == "the values conform, and gradients do not: y[0] is 2 and has to be 1"

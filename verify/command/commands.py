@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -176,12 +177,14 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.deviations import Judgement
     from verify.output.table import print_report, print_table, table
     from verify.subject.loading import Unloadable, callable_at
+    from verify.telling import report_lines
 
-    try:
-        call = callable_at(given.where)
-    except Unloadable as error:
-        raise Unusable(str(error)) from None
-    with _saying(err) as tell:
+    with _saying(err) as tell, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
+        try:
+            call = callable_at(given.where)
+        except Unloadable as error:
+            raise Unusable(str(error)) from None
         tell(f"checking {given.where} against {formula.id} …")
         more["progress"] = lambda title, place, of: tell(
             f"checking {given.where}: {title} ({place + 1} of {of}) …"
@@ -193,11 +196,16 @@ def do_check(given: argparse.Namespace) -> int:
     record(given, "check", status, [report], Judgement(), [], [], False)
     reproduction = offer_replay(given, report)
     out = console()
+    if given.quiet:
+        out.print(next(report_lines(report)), markup=False, highlight=False, soft_wrap=True)
+        return status
     print_report(out, report, given.verbose)
     out.print()
     print_table(out, table([report]))
     for line in reproduction:
         out.print(line, markup=False, soft_wrap=True)
+    for said in dict.fromkeys(f"{each.category.__name__}: {each.message}" for each in warned):
+        err.print(f"warned: {said}", markup=False, highlight=False, soft_wrap=True)
     return status
 
 

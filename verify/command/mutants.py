@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import statistics
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from verify.command.files import record
 from verify.command.profiles import checked_options
 from verify.command.terminal import CONFORMS, FALSIFIED, console, expanded
 from verify.faults import Unusable
+from verify.report import Reason
 
 if TYPE_CHECKING:
     from verify.command.tasks import TaskResult
@@ -24,7 +26,7 @@ def do_mutants(given: argparse.Namespace) -> int:
     from rich.text import Text
 
     ids = expanded(given.ids)
-    options = checked_options(given)
+    options = {**checked_options(given), **({"causes": True} if given.causes else {})}
     from verify.command.tasks import Task, progress, run, variants, worker_count
 
     every = variants(tuple(ids))
@@ -75,6 +77,12 @@ def do_mutants(given: argparse.Namespace) -> int:
         )
     if said := until_falsified([o.report for o in outcomes if o.report is not None]):
         out.print(said)
+    if given.causes:
+        every_headline = [
+            (v, o.report) for o in outcomes if not (v := by_task[o.task.formula_id, o.task.label]).is_right
+        ]
+        for line in headlines_said([(v, report) for v, report in every_headline if report is not None]):
+            out.print(line)
     if interrupted:
         out.print(f"interrupted: {len(outcomes)} of {len(tasks)} variants done", style="yellow")
         return interrupted
@@ -93,6 +101,35 @@ def until_falsified(reports: Sequence[Report]) -> str:
         return ""
     within = times[math.ceil(0.95 * len(times)) - 1]
     return f"time to the first counterexample: median {statistics.median(times):.2f} s, 95 % within {within:.2f} s"
+
+
+RIGHT_CAUSE, RIGHT_PLACE, BARE, WRONG_CAUSE = "right cause", "right place", "bare", "wrong cause"
+"""What a headline says of a wrong variant: its cause, no cause but where it fails, nothing, another cause."""
+SURE = (Reason.CAUSE, Reason.CALLS, Reason.UNSTEADY, Reason.SINGLE)
+"""Explanations that name a cause by a sentence; conventions were confirmed by a whole check."""
+
+
+def headline_of(expected: str, report: Report) -> str:
+    """How a headline fares beside the cause that a variant's row names beforehand, as a pattern."""
+    if report.reason is Reason.CONVENTIONS:
+        return RIGHT_CAUSE
+    if report.reason in SURE:
+        return RIGHT_CAUSE if re.search(expected, report.hint) else WRONG_CAUSE
+    return RIGHT_PLACE if report.hint else BARE
+
+
+def headlines_said(found: Sequence[tuple[Any, Report]]) -> Iterator[str]:
+    """How many headlines name the cause that their variant's row expects, and those that name another."""
+    falsified = [(variant, report) for variant, report in found if report.falsified]
+    kinds = [headline_of(variant.cause, report) for variant, report in falsified]
+    for (variant, report), kind in zip(falsified, kinds, strict=True):
+        if kind == WRONG_CAUSE:
+            yield f"{variant.formula_id} {variant.name}: {report.hint}; but: {variant.says}"
+    counts = ", ".join(
+        f"{kinds.count(kind)} {kind}" for kind in (RIGHT_CAUSE, RIGHT_PLACE, BARE, WRONG_CAUSE)
+    )
+    if kinds:
+        yield f"headlines: {counts} ({100 * kinds.count(WRONG_CAUSE) / len(kinds):.1f} % wrong)"
 
 
 def judged(is_right: bool, outcome: TaskResult) -> tuple[bool, str, str]:

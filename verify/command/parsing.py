@@ -255,6 +255,9 @@ def parser() -> Parser:
         "where", metavar="MODULE:CALLABLE", help="a module or the path of a .py file, and a function in it"
     )
     two.add_argument(
+        "--quiet", action="store_true", help="print the headline alone; the exit status says the same"
+    )
+    two.add_argument(
         "--formula",
         required=True,
         metavar="ID",
@@ -351,6 +354,11 @@ def parser() -> Parser:
     )
     last.add_argument(
         "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
+    )
+    last.add_argument(
+        "--causes",
+        action="store_true",
+        help="look for causes too, and count how many headlines name the right one",
     )
     options(last)
     return top

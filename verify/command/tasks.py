@@ -130,7 +130,7 @@ def variants(formula_ids: tuple[str, ...] = ()) -> list[Any]:
 def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
     if task.kind == "variant":
         variant = next(v for v in variants((task.formula_id,)) if v.name == task.label)
-        return variant.call, {**variant.options, "causes": False}
+        return variant.call, {"causes": False, **task.options, **variant.options}
     if task.kind == "own":
         return _own(task), {}
     from verify.deviations import News, deviations

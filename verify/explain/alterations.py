@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
 
-from spec.language.arrays import WHOLE, Tensor
-from spec.language.evaluation.dimensions import is_size, whole
+from spec.language.arrays import DISCRETE, WHOLE, Tensor
+from spec.language.evaluation.dimensions import whole
 from verify.explain.conventions import combinations as other_conventions
 from verify.explain.evidence import MOST, Evidence, Witness
 from verify.explain.lines import (
@@ -62,6 +62,10 @@ def _is_matrix(item: Tensor) -> bool:
 
 def _is_data(item: Tensor) -> bool:
     return _is_array(item) and item.role == "data" and bool(item.shape)
+
+
+def _is_row(item: Tensor) -> bool:
+    return item.role == "data" and bool(item.shape)
 
 
 def _is_scale(item: Tensor) -> bool:
@@ -159,12 +163,12 @@ ARRAYS = (
     InputAlteration("the sign of {name} is wrong", _is_data, np.negative),
     InputAlteration(
         "{name} is moved by one along its first axis, from the end to the beginning",
-        _is_data,
+        _is_row,
         lambda x: np.roll(x, 1, 0),
     ),
     InputAlteration(
         "{name} is moved by one along its first axis, from the beginning to the end",
-        _is_data,
+        _is_row,
         lambda x: np.roll(x, -1, 0),
     ),
     InputAlteration("1 is added to {name}", _is_scale, lambda x: x + 1),
@@ -191,6 +195,52 @@ def _stated(evidence: Evidence, change: Change, example: Example) -> Sequence[Re
     return evidence.stated(example, change(example))
 
 
+RESULTS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("the logarithm of {name} is returned", np.log),
+    ("the exponential of {name} is returned", np.exp),
+    ("the sign of {name} is wrong", np.negative),
+    ("1 − {name} is returned", lambda y: 1 - y),
+    ("{name} is doubled", lambda y: 2 * y),
+    ("{name} is halved", lambda y: y / 2),
+    ("{name} is squared", np.square),
+    ("ReLU is applied to {name}", lambda y: np.maximum(y, 0)),
+    ("tanh is applied to {name}", np.tanh),
+    ("a sigmoid is applied to {name}", lambda y: 1 / (1 + np.exp(-y))),
+    ("a softmax is taken of {name}", lambda y: np.exp(y) / np.exp(y).sum(-1, keepdims=True)),
+    ("a logarithm of a softmax is taken of {name}", lambda y: y - np.log(np.exp(y).sum(-1, keepdims=True))),
+    ("{name} is divided by its length", lambda y: y / np.linalg.norm(y, axis=-1, keepdims=True)),
+    ("{name} is returned from its end along its first axis", lambda y: np.flip(y, 0)),
+    ("{name} is returned from its end along its last axis", lambda y: np.flip(y, -1)),
+    ("{name} is moved by one along its first axis", lambda y: np.roll(y, 1, 0)),
+    ("{name} is moved by one along its first axis, to the beginning", lambda y: np.roll(y, -1, 0)),
+)
+"""What a result is made into."""
+
+
+def results(evidence: Evidence) -> Iterator[Alteration]:
+    """Results that are made of nothing, one number everywhere or an input as it is; and one that something else is made of."""
+    first = evidence.failing[0] if evidence.failing else None
+    numbers = {float(x) for part in (first.got or () if first else ()) for x in np.ravel(part)[:2]}
+    if len(numbers) == 1:
+        (number,) = numbers
+        yield (
+            f"the result is {number:g} everywhere, whatever the inputs are",
+            lambda example: [np.full_like(part, number) for part in evidence.stated(example)],
+        )
+    outputs = evidence.judge.flat.outputs
+    for item in evidence.given if len(outputs) == 1 else ():
+        if _is_data(item):
+            said = f"the result is {item.name} as it is: nothing is computed"
+            yield said, lambda example, name=item.name: [example.inputs[name]]  # type: ignore[misc]
+    for place, output in enumerate(outputs):
+        for said, made in RESULTS if output.domain not in DISCRETE else ():
+            yield said.format(name=output.name), partial(_made_of, evidence, place, made)
+
+
+def _made_of(evidence: Evidence, place: int, made: Callable[[Any], Any], example: Example) -> Sequence[Reals]:
+    return [made(part) if k == place else part for k, part in enumerate(evidence.stated(example))]
+
+
 Changes = Iterator[tuple[str, Change]]
 
 
@@ -205,7 +255,7 @@ def _from(taken: Mapping[str, str]) -> Change:
 
 def _masks(evidence: Evidence) -> Changes:
     """A boolean input that is not read, or not as it stands."""
-    for item in filter(_is_truth, evidence.formula.tensors):
+    for item in filter(_is_truth, evidence.given):
         is_mask = item.role == "mask"
         if is_mask and not evidence.caller.takes_mask:
             continue
@@ -230,17 +280,20 @@ def _by_truth(item: Tensor, altered: Callable[[Any], Any], always: bool = False)
 
 def _numbers(evidence: Evidence) -> Changes:
     """A number that is not read, but fixed."""
+    fixed = dict(evidence.caller.sizes.fixed)
     for item in evidence.formula.tensors:
         if item.role == "number" and item.domain not in WHOLE:
             for value in usual(evidence.judge.flat, item):
                 gone = value == 0 and item.name in added_numbers(evidence.judge.flat)
-                read = "added, or is fixed at almost 0" if gone else f"read: it is fixed at {value:g}"
-                yield f"{item.name} is not {read}", _by(item.name, lambda _, value=value: value)  # type: ignore[misc]
+                read = "not added, or is fixed at almost 0" if gone else f"not read: it is fixed at {value:g}"
+                if item.name in fixed:
+                    read = f"fixed at {value:g}, and not at {fixed[item.name]:g} as is declared"
+                yield f"{item.name} is {read}", _by(item.name, lambda _, value=value: value)  # type: ignore[misc]
 
 
 def _families(evidence: Evidence) -> Changes:
     """Parameters that belong together and are exchanged with others: those of one gate, told by one letter of their names."""
-    shapes = {item.name: item.shape for item in evidence.formula.tensors if _is_array(item)}
+    shapes = {item.name: item.shape for item in evidence.given if _is_array(item)}
     found: dict[tuple[str, str], dict[str, str]] = {}
     for one, two in permutations(shapes, 2):
         differ = [(a, b) for a, b in zip(one, two, strict=False) if a != b]
@@ -265,7 +318,7 @@ def _exchanged(evidence: Evidence) -> Changes:
 
     Shapes may be equal at the sizes alone at which the callable is judged: at others it raises an error for that very reason.
     """
-    arrays = [item for item in evidence.formula.tensors if _is_array(item)]
+    arrays = [item for item in evidence.given if _is_array(item)]
     shapes = {
         item.name: [np.shape(w.example.inputs[item.name]) for w in evidence.ordinary] for item in arrays
     }
@@ -288,18 +341,28 @@ def _exchanged(evidence: Evidence) -> Changes:
 
 def _arrays(evidence: Evidence) -> Changes:
     """An array or a number that is left out, changed first, or read the wrong way round."""
-    weights = [t.name for t in evidence.formula.tensors if t.role == "parameter" and _is_matrix(t)]
-    if len(weights) > 1:
+    matrices = [t for t in evidence.given if t.role == "parameter" and _is_matrix(t)]
+    groups = [
+        matrices,
+        *([t for t in matrices if t.shape == shape] for shape in {t.shape: 0 for t in matrices}),
+    ]
+    for names in dict.fromkeys(tuple(t.name for t in group) for group in groups if len(group) > 1):
         yield (
-            f"axes swapped: {', '.join(weights)} are read as their transposes, as nn.Linear keeps its weight",
-            lambda example: {name: _transpose(example.inputs[name]) for name in weights},
+            f"axes swapped: {', '.join(names)} are read as their transposes, as nn.Linear keeps its weight",
+            lambda example, names=names: {name: _transpose(example.inputs[name]) for name in names},  # type: ignore[misc]
         )
     for row in ARRAYS:
-        for item in filter(row.applies, evidence.formula.tensors):
+        for item in filter(row.applies, evidence.given):
             yield row.sentence.format(name=item.name), _by(item.name, row.altered)
-    for item in filter(_is_array, evidence.formula.tensors):
+    for item in (t for t in evidence.given if t.domain in WHOLE and t.role == "data" and t.below != 0):
+        counted = f"{item.name} is ignored: 0, 1, 2 and so on are read in its place"
+        yield counted, _by(item.name, lambda x: np.broadcast_to(np.arange(np.shape(x)[-1]), np.shape(x)))
+        for step, said in ((1, "added to"), (-1, "subtracted from")):
+            yield f"off by one: 1 is {said} {item.name}", partial(_counted_on, item, step, np.clip)
+            yield f"off by one: 1 is {said} {item.name}", partial(_counted_on, item, step, _around)
+    for item in filter(_is_array, evidence.given):
         for axis, size in enumerate(item.shape):
-            if is_size(size):
+            if not getattr(size, "is_Integer", False):
                 yield (
                     f"{item.name} is read from the end along {size}",
                     _by(item.name, partial(np.flip, axis=axis)),
@@ -312,14 +375,30 @@ def _arrays(evidence: Evidence) -> Changes:
             )
 
 
+def _counted_on(item: Tensor, step: int, kept: Callable[..., Any], example: Example) -> Mapping[str, Any]:
+    """Whole numbers one off, those beyond the last one kept below it."""
+    return {item.name: kept(example.inputs[item.name] + step, 0, whole(item.below, example.sizes) - 1)}
+
+
+def _around(x: Any, _: int, last: int) -> Any:
+    return x % (last + 1)
+
+
 # Which alteration explains what was returned -----------------------------------------------------------------------------
 
-KINDS = (without_weights, altered_inputs, altered_lines)
+Kind = Callable[[Evidence], Iterable[Alteration]]
+KINDS: tuple[Kind, ...] = (results, without_weights, altered_inputs, altered_lines)
 """The kinds of alterations, in the order in which they are tried."""
+MOST_NEARLY = 3
+"""So many that only some conventions may be wrong beside are tried with others."""
 DIGITS = 6
 """So many digits are said of a factor; factors are one where they agree to these: in float64 roundings are far smaller."""
 SURELY = 0.9
 """The share of what fails that has to be explained where several explanations differ in few examples."""
+POWERS = ((1, "{}"), (-1, "1/{}"), (0.5, "√{}"), (-0.5, "1/√{}"))
+"""Powers of sizes that results may be multiplied by."""
+TERMS = 6
+"""So many examples are called again with other data, to see whether they are off by the same."""
 SMALL, SMALLEST = 3, 34
 """So many examples are made small, in steps of half a power of ten, so many of them."""
 FILLS = (*(-(10**power) for power in (4, 9, 6, 5, 3, 7, 8, 10, 12, 20)), -(2**15), -65504, -(10**30))
@@ -327,36 +406,47 @@ FILLS = (*(-(10**power) for power in (4, 9, 6, 5, 3, 7, 8, 10, 12, 20)), -(2**15
 
 
 def altered(evidence: Evidence) -> str:
-    """One thing in the statement taken or written otherwise."""
+    """One thing in the statement taken or written otherwise; of what is sure but for that, beside other conventions."""
+    nearly: list[tuple[Any, str]] = []
     for kind in KINDS if evidence.everywhere else ():
-        if said := _first_that_accounts(evidence, kind):
-            return said
+        for said, alike in _accounting(evidence, kind):
+            if evidence.is_sure(alike):
+                return said
+            nearly.append((kind, said))
+    for kind, said in nearly[:MOST_NEARLY]:
+        if found := _beside_conventions(evidence, kind, said):
+            return found
     return ""
 
 
 def altered_beside_conventions(evidence: Evidence) -> str:
     """The same beside another choice of conventions."""
+    kinds = KINDS if evidence.everywhere else ()
+    return next((said for kind in kinds if (said := _beside_conventions(evidence, kind))), "")
+
+
+def _beside_conventions(evidence: Evidence, kind: Kind, only: str = "") -> str:
+    """The first alteration of a kind that is sure under other conventions; ``only``: the one that is said so."""
     ours = evidence.judge
-    for kind in KINDS if evidence.everywhere else ():
-        for changes in other_conventions(evidence.formula, ours.conventions):
-            if evidence.late:
-                return ""
-            with evidence.judged_by(Judge(evidence.formula, {**ours.conventions, **changes})):
-                said = _first_that_accounts(evidence, kind)
-            if said:
-                return f"{said}; and {options_said(changes)} (its convention)"
-    return ""
-
-
-def _first_that_accounts(evidence: Evidence, kind: Callable[[Evidence], Iterable[Alteration]]) -> str:
-    if evidence.random and kind is not altered_inputs:
-        return ""
-    for said, alike in kind(evidence):
+    for changes in other_conventions(evidence.formula, ours.conventions):
         if evidence.late:
             return ""
-        if evidence.accounts(alike):
-            return said
+        with evidence.judged_by(Judge(evidence.formula, {**ours.conventions, **changes})):
+            for said, alike in _accounting(evidence, kind, only):
+                if evidence.is_sure(alike):
+                    return f"{said}; and {options_said(changes)} (its convention)"
     return ""
+
+
+def _accounting(evidence: Evidence, kind: Kind, only: str = "") -> Iterator[Alteration]:
+    """The alterations of a kind that account for what the ordinary examples show."""
+    if evidence.random and kind is not altered_inputs:
+        return
+    for said, alike in kind(evidence):
+        if evidence.late:
+            return
+        if only in ("", said) and evidence.accounts(alike):
+            yield said, alike
 
 
 def outputs_exchanged(evidence: Evidence) -> str:
@@ -365,7 +455,8 @@ def outputs_exchanged(evidence: Evidence) -> str:
     if not evidence.everywhere:
         return ""
     for order in list(permutations(range(len(outputs))))[1:24]:
-        if evidence.accounts(partial(_ordered, evidence, order)):
+        alike = partial(_ordered, evidence, order)
+        if evidence.accounts(alike) and evidence.is_sure(alike):
             return f"the results are exchanged: returned in the order {', '.join(outputs[k].name for k in order)}"
     return ""
 
@@ -381,15 +472,53 @@ def scaled(evidence: Evidence) -> str:
     if len(factors) < 3 or None in factors:
         return ""
     found = np.array(factors, float)
-    if np.ptp(found) <= 10.0**-DIGITS * abs(found[0]):
-        hardly = abs(found[0] - 1) <= 10.0**-DIGITS
-        return "" if hardly else f"the result is {found[0]:.{DIGITS}g} times what is stated, everywhere"
-    for size in evidence.failing[0].example.sizes:
-        numbers = np.array([w.example.sizes[size] for w in evidence.failing], float)
-        for power, said in ((1, f"{size}"), (-1, f"1/{size}"), (0.5, f"√{size}"), (-0.5, f"1/√{size}")):
-            if np.allclose(found, numbers**power, rtol=10.0**-DIGITS, atol=0):
-                return f"the scale is wrong: the result is {said} times what is stated"
+    one = f"the result is {found[0]:.{DIGITS}g} times what is stated, everywhere"
+    ways: list[tuple[str, Callable[[Example], float]]] = [(one, lambda _: found[0])]
+    ways = [] if abs(found[0] - 1) <= 10.0**-DIGITS else ways
+    for size, (power, of) in product(evidence.failing[0].example.sizes, POWERS):
+        said = f"the scale is wrong: the result is {of.format(size)} times what is stated"
+        ways.append((said, lambda example, size=size, power=power: example.sizes[size] ** power))  # type: ignore[misc]
+    for said, factor in ways:
+        numbers = [factor(w.example) for w in evidence.failing]
+        if np.allclose(found, numbers, rtol=10.0**-DIGITS, atol=0) and evidence.is_sure(
+            partial(_times, evidence, factor)
+        ):
+            return said
     return ""
+
+
+def _times(evidence: Evidence, factor: Callable[[Example], float], example: Example) -> Sequence[Reals]:
+    return [factor(example) * part for part in evidence.stated(example)]
+
+
+def moved(evidence: Evidence) -> str:
+    """Results that are off by a term which none of the data changes, though numbers and sizes may: an entropy, a constant."""
+    witnesses = (
+        evidence.failing[:TERMS] if evidence.everywhere and evidence.data and not evidence.slight else []
+    )
+    for witness in witnesses:
+        changed = {name: witness.example.inputs[name] / 2 - 0.25 for name in evidence.data}
+        other = evidence.called(witness.example.changed(**changed))
+        if other.got is None or witness.got is None:
+            return ""
+        offs = [
+            np.concatenate(
+                [
+                    np.ravel(got - said)
+                    for got, said in zip(w.got or (), evidence.stated(w.example), strict=True)
+                ]
+            )
+            for w in (witness, other)
+        ]
+        if not np.allclose(offs[0], offs[1], rtol=10.0**-DIGITS, atol=evidence.close):
+            return ""
+    read = [str(item) for item in evidence.given if item.name not in evidence.data]
+    beside = f" (of {', '.join(read)} and the sizes)" if read else ""
+    return (
+        f"the result is off by a term{beside} that {' and '.join(evidence.data)} do not change"
+        if witnesses
+        else ""
+    )
 
 
 def _factor(evidence: Evidence, witness: Witness) -> float | None:
@@ -467,6 +596,7 @@ __all__ = [
     "altered_beside_conventions",
     "filled",
     "floored",
+    "moved",
     "outputs_exchanged",
     "scaled",
 ]

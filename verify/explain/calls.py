@@ -15,7 +15,7 @@ from itertools import chain, count
 import numpy as np
 
 from spec.language.evaluation.dimensions import Size
-from verify.explain.evidence import Evidence, same
+from verify.explain.evidence import Evidence, Witness, same
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe
 from verify.inputs.sizes import FULL, LARGE, OTHERS
@@ -28,6 +28,7 @@ from verify.properties.values import judge_value
 from verify.report import FALSIFIED, CheckResult
 from verify.search.outcome import worst
 from verify.subject.caller import Offence
+from verify.subject.returned import values
 from verify.subject.sandbox import seeded
 
 NEW = 43
@@ -121,10 +122,76 @@ class Pairs:
         return judge_value(self.judge, self.caller, example).fails
 
 
+def written_over(evidence: Evidence) -> str:
+    """Results that a later call with the same shapes changes: both lie in one place, which is kept."""
+    space = evidence.setting.space()
+    for recipe in space.plan(BATCHES, evidence.setting.seed):
+        example = space.example(recipe._replace(regime=0, other=0), evidence.kinds[0])
+        first = evidence.called(example)
+        if first.got is None:
+            continue
+        before = [np.array(part) for part in first.got]
+        evidence.called(others(evidence.judge, example))
+        if not same(before, [values(part) for part in evidence.fits(first.raw, example)]):
+            return "a later call writes over an earlier result: what it returns is a buffer that it keeps"
+    return ""
+
+
+# Batches -----------------------------------------------------------------------------------------------------------------
+
+
+def in_batches(evidence: Evidence) -> str:
+    """Members of batches that are wrong, and right alone; whose inputs are read in the place of their own."""
+    wrong = [batch for batch in evidence.batches if any(w.fails for w in batch[1])][:BATCHES]
+    failing = [w for _, batch in wrong for w in batch if w.fails]
+    if not wrong or any(w.fails for w in (*evidence.ordinary, *evidence.seen([w.example for w in failing]))):
+        return ""
+    said = "right alone, wrong in batches"
+    own = [t.name for t in evidence.formula.tensors if t.role in ("data", "mask")]
+    for name in own:
+        if all(_is_of_first(evidence, name, batch) for _, batch in wrong):
+            return f"{said}: every member is given {name} of the first"
+    read = [name for name in own if any(_crosses(evidence, name, *batch) for batch in wrong)]
+    if not read:
+        return said
+    return (
+        f"{said}: what a member gets depends on {' and '.join(read)} of the others (are axes folded into the batch in one order "
+        "and taken apart in another, or does a sum run over the batch?)"
+    )
+
+
+def _is_of_first(evidence: Evidence, name: str, batch: Sequence[Witness]) -> bool:
+    """Whether every member of a batch got what is stated with an input of the first."""
+    first = {name: batch[0].example.inputs.get(name)}
+    return all(evidence.near(w.got or (), evidence.stated(w.example, first)) for w in batch)
+
+
+def _crosses(evidence: Evidence, name: str, batch: Example, before: Sequence[Witness]) -> bool:
+    """Whether what some member gets changes with an input of the others."""
+    value = batch.inputs.get(name)
+    for place, member in enumerate(before if isinstance(value, np.ndarray) else ()):
+        moved = np.array(value)
+        others = np.arange(len(moved)) != place
+        other = (
+            ~moved
+            if moved.dtype == bool
+            else np.roll(moved, 1, 0)
+            if moved.dtype.kind in "iu"
+            else moved / 2 + 0.75
+        )
+        moved[others] = other[others]
+        after = evidence.members(batch.changed(**{name: moved}))
+        if after and not evidence.near(after[place].got or (), member.got or ()):
+            return True
+    return False
+
+
 # Calls that differ though their inputs are equal ------------------------------------------------------------------------
 
 UNSTEADY = "not the same from call to call"
 """How it begins what is said of a callable of which one call shows nothing."""
+BATCHES = 2
+"""Batches that are looked at of those that fail."""
 DRAWS = 64
 """Calls whose mean tells whether a random result averages right."""
 AGAIN, SOME = 8, 1 / 4
@@ -221,8 +288,10 @@ def writes(offence: Offence) -> str:
 __all__ = [
     "TITLE",
     "drawn_from_outside",
+    "in_batches",
     "kept_between_calls",
     "now_and_then",
     "random_result",
     "writes",
+    "written_over",
 ]

@@ -1,7 +1,7 @@
 """Evidence about a callable that was falsified: what it returned at many inputs, each of them called once.
 
-Every explanation is held to the same evidence. A majority decides, not each single example: a right explanation has to bear a few
-examples that something else spoils as well, such as one with scores beyond the fill of a mask.
+Every explanation is held to the same evidence: it is found by the ordinary examples, of which a majority decides, and believed if
+no fresh example contradicts it.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import torch
 
+from spec.language.arrays import Tensor
 from spec.language.binders import Expectation
 from spec.language.evaluation.precision import FORMATS
 from spec.language.trees import walk
 from verify.faults import Fault, Unsupported
-from verify.inputs.examples import Example
+from verify.inputs.examples import Example, members
 from verify.oracle import PLAIN
 from verify.properties.judge import Judge, Reals
 from verify.properties.setting import Setting
@@ -45,6 +47,8 @@ SPOILT = 0.1
 CLOSE = {name: math.sqrt(storage.unit) for name, storage in FORMATS.items()}
 """How near to what an explanation says results are, beside the largest entry: in half of the digits of their type. Roundings take
 fewer, of whatever was computed instead (the statement bounds none but its own); by chance a few entries agree, and not all."""
+FRESH, OF_A_BATCH, MEMBERS = 24, 4, 3
+"""Fresh examples, of which every fourth is a batch, of so many members."""
 SECONDS = 5.0
 """Processor time for what needs an evaluation of altered statements."""
 
@@ -144,6 +148,44 @@ class Evidence:
         return self.seen([each for each in examples if min(each.sizes.values(), default=1) > 1])
 
     @cached_property
+    def fresh(self) -> list[Witness]:
+        """Examples by which nothing was found: of all moderate regimes and kinds of sizes, large ones too; members of batches."""
+        space = self.setting.space(moderate=True)
+        plan = enumerate(space.plan(FEW if self.dear else FRESH, SEED + 3, large=not self.dear))
+        singles = [space.example(recipe, self.kind) for turn, recipe in plan if turn % OF_A_BATCH]
+        return [*self.seen(singles), *chain.from_iterable(every for _, every in self.batches)]
+
+    @property
+    def failing_afresh(self) -> list[Witness]:
+        """The fresh examples that fail with a result of the right shape."""
+        return [w for w in self.fresh if w.fails and w.got is not None]
+
+    @cached_property
+    def batches(self) -> list[tuple[Example, list[Witness]]]:
+        """Fresh batches, each with its members."""
+        if not any(t.role == "data" for t in self.formula.tensors):
+            return []
+        space, kind = self.setting.space(moderate=True), self.kind
+        plan = islice(space.plan(FEW if self.dear else FRESH, SEED + 3), 0, None, OF_A_BATCH)
+        turned = (recipe._replace(mask=turn) for turn, recipe in enumerate(plan, 1))
+        batches = (space.example(recipe, kind, (MEMBERS,)) for recipe in turned)
+        return [(example, self.members(example)) for example in batches]
+
+    def members(self, example: Example) -> list[Witness]:
+        """What the members of a batch got, as if each were an example of its own; nothing where the call failed."""
+        try:
+            whole = self.called(example)
+        except Unsupported:
+            return []
+        found = []
+        for place in members(example.batch) if whole.got is not None else ():
+            alone = replace(example, inputs=example.single(self.formula, place), batch=())
+            member = Witness(alone, [part[place] for part in whole.got or ()], Outcome(), kind=whole.kind)
+            member.outcome = self.under(self.judge, member)
+            found.append(member)
+        return found
+
+    @cached_property
     def failing(self) -> list[Witness]:
         """The ordinary examples that fail with a result of the right shape, plain ones first."""
         return sorted((w for w in self.ordinary if w.fails and w.got is not None), key=self._corner)
@@ -229,7 +271,7 @@ class Evidence:
     def under(self, judge: Judge, witness: Witness) -> Outcome:
         """How results fare under a judge."""
         rigorous = None if judge is self.judge else False
-        expected = judge.expect(witness.example.inputs, witness.kind, rigorous)
+        expected = judge.expect_batch(witness.example, rigorous, witness.kind)
         return worst([compare(e, g) for e, g in zip(expected, witness.got or (), strict=True)])
 
     # What explains it ----------------------------------------------------------------------------------------------------
@@ -256,9 +298,39 @@ class Evidence:
         if not all(self.fits_there(alike, witness) for witness in failing[:2]):
             return False
         plain = [w for w in failing if not self._corner(w)]
-        failing = plain if len(plain) > 3 else failing  # what a row gets that sees nothing is another matter
+        failing = (
+            plain if len(plain) > 3 else failing
+        )  # what a row gets that sees nothing is told by fresh ones
         others = [w for w in self.ordinary if not w.fails and w.got is not None]
         return self._share(alike, failing) >= MOST and self._share(alike, others) >= 1 - SPOILT
+
+    def is_sure(self, alike: Alike) -> bool:
+        """Whether no fresh example contradicts an explanation, and no ordinary one."""
+        return not any(self._contradicts(alike, witness) for witness in (*self.fresh, *self.ordinary))
+
+    def _contradicts(self, alike: Alike, witness: Witness) -> bool:
+        """Whether an explanation says something else of an example, or nothing of what fails there.
+
+        Where roundings may be as large as what is told apart, nothing is.
+        """
+        got, said = witness.got, said_at(alike, witness.example)
+        if got is None or said is None:
+            return False
+        if self.near(got, said):
+            return witness.fails and any(map(self._overlooks, said, got, self.stated(witness.example)))
+        with np.errstate(all="ignore"):
+            return all(
+                (each.bound <= self.close * np.abs(value).max(initial=1e-300, where=np.isfinite(value))).all()
+                for each, value in zip(
+                    self.judge.expect(witness.example.inputs, witness.kind, False), said, strict=True
+                )
+            )
+
+    def _overlooks(self, said: Any, got: Any, stated: Any) -> bool:
+        """Whether something is wrong where an explanation comes to no number."""
+        left = ~np.isfinite(said) & np.isfinite(got) & np.isfinite(stated)
+        scale = float(np.abs(stated[left]).max(initial=0.0))
+        return bool((np.abs(got - stated)[left] > self.close * scale).any())
 
     @cached_property
     def slight(self) -> bool:
@@ -288,6 +360,12 @@ class Evidence:
     def said(self, judge: Judge, witness: Witness) -> list[Reals]:
         """What the statement says at a witness under a judge, in plain float64."""
         return _values(judge, witness.example.inputs, witness.kind)
+
+    @property
+    def given(self) -> list[Tensor]:
+        """The inputs that are passed as they are drawn: of what the user has fixed nobody is accused."""
+        fixed = dict(self.caller.sizes.fixed)
+        return [t for t in self.formula.tensors if t.name not in fixed]
 
     @cached_property
     def data(self) -> list[str]:

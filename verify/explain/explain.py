@@ -10,10 +10,19 @@ from verify.explain.alterations import (
     altered_beside_conventions,
     filled,
     floored,
+    moved,
     outputs_exchanged,
     scaled,
 )
-from verify.explain.calls import drawn_from_outside, kept_between_calls, now_and_then, random_result, writes
+from verify.explain.calls import (
+    drawn_from_outside,
+    in_batches,
+    kept_between_calls,
+    now_and_then,
+    random_result,
+    writes,
+    written_over,
+)
 from verify.explain.conventions import Nearest, nearest, nearest_beyond_values, nearest_in_float32, of_draws
 from verify.explain.digits import (
     gradients_roundabout,
@@ -47,6 +56,7 @@ Causes = Sequence[tuple[Callable[[Evidence], str], Reason]]
 """What looks for a cause and says it in a sentence, or in an empty one; and the kind of explanation that it is."""
 
 FORMS: Causes = (
+    (in_batches, Reason.CAUSE),
     (returns_several, Reason.CAUSE),
     (returns_arrays, Reason.CAUSE),
     (transposed, Reason.CAUSE),
@@ -69,6 +79,7 @@ CAUSES: Causes = (
     (floored, Reason.CAUSE),
     (altered, Reason.CAUSE),
     (scaled, Reason.CAUSE),
+    (moved, Reason.CAUSE),
     (altered_beside_conventions, Reason.CAUSE),
     (unread_inputs, Reason.CAUSE),
     (looks_ahead, Reason.CAUSE),
@@ -148,7 +159,9 @@ def _explain_checks(setting: Setting, report: Report, kinds: list[str]) -> Expla
     if all(c.name == f"robustness: {UNREAD}" for c in failed):
         return _explain_leak(setting, kinds[0])
     if all(c.kind == "robustness" for c in failed):
-        return Explanation(f"plain calls conform; wrong in: {_scenes(failed)}", Reason.SCENES)
+        over = first_cause(Evidence(setting, kinds), ((written_over, Reason.CALLS),))
+        scenes = Explanation(f"plain calls conform; wrong in: {_scenes(failed)}", Reason.SCENES)
+        return over if over.said else scenes
     return Explanation()
 
 

@@ -7,7 +7,7 @@ this is a reference: an explanation only has to be right about what was returned
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -29,7 +29,7 @@ from verify.explain.evidence import Alike, Evidence
 from verify.inputs.examples import Example
 from verify.inputs.leads import added_numbers
 from verify.inputs.regimes import EPSILONS
-from verify.properties.judge import Reals
+from verify.properties.judge import Reals, tensor_role
 from verify.slips.activations import SIMILAR, exchanged
 from verify.slips.floors import floors, unfloored
 from verify.slips.mask_numbers import MASKS, fill, unmasked
@@ -125,7 +125,9 @@ def altered_lines(evidence: Evidence) -> Iterator[Alteration]:
     """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
     flat = evidence.judge.flat
     runs = Runs(flat)
-    yield from chain(_throughout(flat), _reshaped(runs), _numbers(runs), by_rules(runs, RULES))
+    yield from chain(
+        _throughout(flat), _reshaped(runs), _numbers(runs, evidence.given), by_rules(runs, RULES)
+    )
 
 
 def without_weights(evidence: Evidence) -> Iterator[Alteration]:
@@ -147,32 +149,46 @@ def _unfloored(spot: Spot) -> Written:
 
 
 def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator[Alteration]:
-    """Every explanation by one part of a line, rule by rule."""
+    """Every explanation by one part of a line, rule by rule; then by the same part of all lines that are written alike."""
     flat = runs.flat
-    parts = [spot for line in flat.lines for spot in spots(flat, line)][:MOST_PARTS]
-    names = [line.name for line in flat.lines]
+    parts = [(spot, place) for line in flat.lines for place, spot in enumerate(spots(flat, line))][
+        :MOST_PARTS
+    ]
     for rule in rules:
-        together: dict[tuple[str, str], dict[Definition, Any]] = {}
-        for spot in parts:
-            for said, new in rule(spot):
+        together: dict[Hashable, dict[Definition, tuple[str, Callable[[], Any]]]] = {}
+        for spot, place in parts:
+            for turn, (said, new) in enumerate(rule(spot)):
                 sentence = spoken(flat, said).replace("{line}", named(flat, spot.line))
-                if names.count(spot.line.name) > 1:  # the same is likely to be wrong in all its lines
-                    together.setdefault((spot.line.name, sentence), {}).setdefault(
-                        spot.line, spot.rebuilt(new)
-                    )
+                made = partial(spot.rebuilt, new)
+                # The same is likely to be wrong in all lines of a tensor, and in all that are written alike.
+                for key in ((spot.line.name, sentence), (_written(spot.line), place, turn)):
+                    together.setdefault(key, {}).setdefault(spot.line, (sentence, made))
                 if new != spot.part:  # what is the same here may be another thing in a line beside it
-                    yield sentence, _lazily(runs, spot.line, partial(spot.rebuilt, new))
-        for (_, sentence), rights in together.items():
-            if len(rights) > 1:
-                yield sentence, partial(_outputs, rewritten(flat, rights))
+                    yield sentence, _lazily(partial(runs.replaced, spot.line), made)
+        for lines in (each for each in together.values() if len(each) > 1):
+            first, *others = dict.fromkeys(sentence for sentence, _ in lines.values())
+            likewise = dict.fromkeys(named(flat, line) for line in list(lines)[1:])
+            said = f"{first}; and likewise in {', '.join(likewise)}" if others else first
+            rights = {line: made for line, (_, made) in lines.items()}
+            yield said, _lazily(partial(_rewritten, flat, rights))
 
 
-def _lazily(runs: Runs, line: Definition, right: Callable[[], Any]) -> Alike:
+def _written(line: Definition) -> str:
+    """How a line is written, whatever its letters."""
+    return re.sub(r"[^\W\d][\w']*(?![\w'(])", "·", str(line.right))
+
+
+def _rewritten(flat: Flat, rights: Mapping[Definition, Callable[[], Any]]) -> Alike:
+    return partial(_outputs, rewritten(flat, {line: made() for line, made in rights.items()}))
+
+
+def _lazily(make: Callable[..., Alike], *parts: Callable[[], Any]) -> Alike:
+    """What is made as soon as it is asked."""
     made: list[Alike] = []
 
     def alike(example: Example) -> Any:
         if not made:
-            made.append(runs.replaced(line, right()))
+            made.append(make(*(part() for part in parts)))
         return made[0](example)
 
     return alike
@@ -184,9 +200,12 @@ def called(flat: Flat, name: str) -> str:
 
 
 def named(flat: Flat, line: Definition) -> str:
-    """A line's tensor as its formula calls it, with that formula, where it is another one."""
+    """A line's tensor as its formula calls it; where that is another one, with that formula, and what the tensor is in it."""
     formula_id, name = flat.origin.get(line.name, (flat.formula_id, line.name))
-    return name if formula_id == flat.formula_id else f"{name} (of {formula_id})"
+    if formula_id == flat.formula_id:
+        return name
+    role = tensor_role(formula_id, name)
+    return f"{name} (of {formula_id}{f': {role}' if role else ''})"
 
 
 def spoken(flat: Flat, said: str) -> str:
@@ -226,11 +245,11 @@ def _throughout(flat: Flat) -> Iterator[Alteration]:
             yield said, alike
 
 
-def _numbers(runs: Runs) -> Iterator[Alteration]:
+def _numbers(runs: Runs, given: Sequence[Tensor]) -> Iterator[Alteration]:
     """A number that several lines read, fixed in one of them: ε in one of a layer's normalizations."""
     flat = runs.flat
-    for item in flat.inputs:
-        if not isinstance(item, Tensor) or item.role != "number" or item.domain in WHOLE:
+    for item in given:
+        if item.role != "number" or item.domain in WHOLE:
             continue
         reading = [line for line in flat.lines if any(part.tensor == item for part in refs(line.right))]
         for line in reading if len(reading) > 1 else ():
@@ -239,7 +258,12 @@ def _numbers(runs: Runs) -> Iterator[Alteration]:
             for value in usual(flat, item):
                 said = f"{item.name} is not read in {named(flat, line)}{beside}: it is fixed at {value:g}"
                 fixed = lift(Fraction(value))
-                yield said, _lazily(runs, line, partial(substitute, line.right, {Ref(item): fixed}))
+                yield (
+                    said,
+                    _lazily(
+                        partial(runs.replaced, line), partial(substitute, line.right, {Ref(item): fixed})
+                    ),
+                )
 
 
 def _reshaped(runs: Runs) -> Iterator[Alteration]:

@@ -102,10 +102,11 @@ def some_sizes_only(evidence: Evidence) -> str:
     if not bad:
         return ""
     said = re.sub(r" for .*", "", next(w.said for w in tried if w.got is None))
+    said = f"it {said.removeprefix(f'{evidence.formula.id}: {evidence.caller.name} ')}"
     if good:
         for rule, holds in _size_rules(list(good[0])):
             if all(holds(s) for s in good) and not any(holds(s) for s in bad):
-                return f"supports only {rule}; otherwise {said}"
+                return f"supports only {rule}: else {said}"
     return f"cannot be called, or returns something else: {said}" if len(bad) > MOST * len(tried) else ""
 
 
@@ -179,8 +180,8 @@ def unread_inputs(evidence: Evidence) -> str:
     if not evidence.everywhere:
         return ""
     ignored = []
-    for item in evidence.formula.tensors:
-        said = [_ignores(evidence, w, item) for w in evidence.failing[:3]]
+    for item in evidence.given:
+        said = [_ignores(evidence, w, item) for w in (*evidence.failing[:3], *evidence.failing_afresh[:3])]
         if True in said and False not in said:
             ignored.append(item.name)
     return (

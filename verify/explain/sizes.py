@@ -24,6 +24,8 @@ EDGE = 3
 """At fewer than so many entries much is right by chance."""
 ALL, STEPS = 12, (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Up to which number every one is tried, and how far from that of the counterexample others are."""
+BLOCKS = (4, 8, 16, 32, 64, 128)
+"""Widths of the blocks in which entries are worked off in the field."""
 GRID = 6
 """The same for pairs of sizes."""
 SEEDS = 2
@@ -106,7 +108,7 @@ class Calls:
     def depends(self, size: Size) -> bool:
         """Whether it does not fail at some other number of this size alone."""
         v = self.base[size]
-        tried = dict.fromkeys((v + 1, v - 1, 2 * v, v // 2, 2 * v + 1, v + 2, v - 2, 2, 1))
+        tried = dict.fromkeys((v + 1, v - 1, 2 * v, v // 2, 2 * v + 1, v + 2, v - 2, 2, 1, *BLOCKS))
         return any(self.fails({**self.base, size: t}) is False for t in tried if t > 0)
 
     def along(self, over: Sequence[Size], base: Sizes) -> Iterator[tuple[tuple[int, ...], bool]]:
@@ -137,7 +139,9 @@ class Calls:
         if axes > 1:
             return sorted({*range(1, GRID + 1), v, v + 1, 2 * v})
         near = {v + step for step in STEPS} | {v - step for step in STEPS}
-        return sorted(t for t in {*range(1, ALL + 1), *near, v, v // 2, 2 * v, 2 * v + 1, 3 * v} if t > 0)
+        return sorted(
+            t for t in {*range(1, ALL + 1), *near, *BLOCKS, v, v // 2, 2 * v, 2 * v + 1, 3 * v} if t > 0
+        )
 
     def nowhere_else(self, over: Sequence[Size], holds: Callable[[Sequence[int]], bool]) -> bool:
         """Whether a rule for some sizes is obeyed wherever it fails, whatever the others are."""
@@ -210,6 +214,10 @@ def _of_one(a: Size, base: Sizes, failing: Sequence[Numbers]) -> Iterator[tuple[
     if least >= EDGE:
         yield f"{a} ≥ {least}", lambda n: n[0] >= least, everywhere
         yield f"{a} is a multiple of {least}", lambda n: n[0] % least == 0, everywhere
+    for width in BLOCKS:
+        yield f"{a} is no multiple of {width}", lambda n, width=width: n[0] % width > 0, everywhere  # type: ignore[misc]
+        said = f"{a} > {width} is no multiple of {width}: in the last block, which is not full"
+        yield said, lambda n, width=width: n[0] > width and n[0] % width > 0, everywhere  # type: ignore[misc]
     if least > 1:
         yield (
             f"{a} is {'odd' if least % 2 else 'even'} and ≥ {least}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -16,9 +17,10 @@ from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.running_error import RunningError
-from spec.language.expr import Undefined
+from spec.language.expr import Ref, Undefined
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
+from spec.language.known import known
 from spec.language.trees import walk
 from verify.inputs.examples import Example, members
 from verify.oracle import (
@@ -196,11 +198,22 @@ class Judge:
         return stacked
 
     def line_of(self, name: str) -> str:
-        """The statement's line that defines a tensor, as text."""
-        for line in self.formula.flat(self.conventions).lines:
-            if line.name == name:
-                return f"{line.left} = {line.right}"
+        """The statement's line that defines a tensor, as text; of what another formula gives, what it is and which gives it."""
+        flat = self.formula.flat(self.conventions)
+        for line in (each for each in flat.lines if each.name == name):
+            given = line.right.tensor.name if isinstance(line.right, Ref) else ""
+            if given in flat.origin:
+                role = line.left.tensor.meaning
+                return f"{name}{f', {role},' if role else ''} as {flat.origin[given][0]} gives it"
+            return f"{line.left} = {line.right}"
         return name
 
 
-__all__ = ["Expected", "Judge", "Reals"]
+def tensor_role(formula_id: str, name: str) -> str:
+    """What a formula says that a tensor of its lines is, in short; empty where it says nothing."""
+    found = (line.left.tensor for line in known(formula_id).flat(None).lines)
+    meaning = next((tensor.meaning for tensor in found if tensor.name == name), "")
+    return re.split(r"[:;,]", meaning)[0]
+
+
+__all__ = ["Expected", "Judge", "Reals", "tensor_role"]

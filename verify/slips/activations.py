@@ -66,6 +66,13 @@ def activations(spot: Spot) -> Written:
                 yield f"{{line}} is {name} of {entry}, not {_activation(spot.part)}", function(entry)
 
 
+def applied(spot: Spot) -> Written:
+    """A function of the whole line, where the statement has none: an activation behind a projection, or behind the last layer."""
+    if spot.whole and not isinstance(spot.part, Case | Func) and spot.line.left.tensor.domain == "real":
+        for name, function in ACTIVATIONS[1:]:
+            yield f"{name} is applied to {{line}}", function(spot.part)
+
+
 def _activation(part: Any) -> str:
     """What an activation is called, or how it is written."""
     (entry,) = set(refs(part))
@@ -96,9 +103,12 @@ def functions(spot: Spot) -> Written:
             new = Func(Str(name), argument)
             yield f"{{line}} has {name} in the place of {part.name}", new
         yield f"{{line}} has no {part.name}", argument
+        for name, function in ACTIVATIONS[1:] if part.name in SIMILAR[0] else ():
+            if name not in (part.name, "a sigmoid"):
+                yield f"{{line}} has {name} in the place of {part.name}", function(argument)
     if isinstance(part, Power) and part.args[1] == Literal(sympy.Integer(2)):
         yield f"{{line}} has no square: {part.args[0]} in the place of {part}", part.args[0]
         yield f"{{line}} has an absolute value in the place of {part}", Func(Str("abs"), part.args[0])
 
 
-__all__ = ["SIMILAR", "activations", "exchanged", "functions"]
+__all__ = ["SIMILAR", "activations", "applied", "exchanged", "functions"]

@@ -18,6 +18,7 @@ from spec.language.expr import (
     Both,
     Case,
     Compare,
+    Either,
     Func,
     Literal,
     Minus,
@@ -27,12 +28,13 @@ from spec.language.expr import (
     Ref,
     Times,
 )
-from spec.language.trees import free_symbols, refs, substitute
-from verify.slips.activations import activations, functions
+from spec.language.trees import free_symbols, refs, substitute, walk
+from verify.slips.activations import activations, applied, functions
 from verify.slips.angles import bases, even_sizes, quotients, turns
 from verify.slips.spots import Spot, Written, fixed
-from verify.slips.sums import axes, ends, separate
+from verify.slips.sums import axes, ends, padded, separate
 
+ONE = Literal(sympy.Integer(1))
 FIXED = (64, 128, 32, 80, 96, 16, 256, 512, 768, 1024, 2, 3, 4, 8, 5, 7)
 """Widths at which a scale is fixed in the field."""
 
@@ -122,6 +124,13 @@ def comparisons(spot: Spot) -> Written:
         later,
     )
     yield f"off by one: {earlier} in the place of {part}, so that one entry too few is seen", earlier
+    offset = right.as_independent(*(s for s in free_symbols(right) if not s.is_positive), as_Add=True)[0]
+    if offset.free_symbols:
+        either = Either(part, part.func(sign, left, right - offset))
+        yield (
+            f"the offset {offset} is not let fall below 0 in {part}: where it is negative, later entries are seen",
+            either,
+        )
     yield f"look-ahead: the condition {part} is not applied, so that what comes later is seen", TRUE
     yield (
         f"the condition is the wrong way round: {right} {sign} {left} in the place of {part}",
@@ -166,7 +175,7 @@ def left_out(spot: Spot) -> Written:
         yield f"{part.args[1]} is not subtracted in {{line}}", part.args[0]
     elif isinstance(part, Times):
         for gone, kept in (part.args, part.args[::-1]):
-            yield f"{{line}} is not multiplied by {gone}", kept
+            yield f"{{line}} is not {'divided' if spot.divisor else 'multiplied'} by {gone}", kept
     elif isinstance(part, Over):
         yield f"{{line}} is not divided by {part.args[1]}", part.args[0]
 
@@ -209,14 +218,8 @@ def references(spot: Spot) -> Written:
     if not isinstance(part, Ref) or part.tensor.domain in DISCRETE:
         return
     tensor, index = part.tensor, part.index
-    offered = [t for t in spot.flat.inputs if isinstance(t, Tensor) and t.role in ("data", "parameter")]
-    for line in spot.flat.lines:
-        if line.name == spot.line.name:
-            break
-        offered.append(line.left.tensor)
-    for other in dict.fromkeys(offered):
-        if other != tensor and other.shape == tensor.shape and other.domain not in DISCRETE:
-            yield f"{{line}} reads {other.name} where {tensor.name} belongs", Ref(other, *index)
+    for other in _alike(spot, tensor):
+        yield f"{{line}} reads {other.name} where {tensor.name} belongs", Ref(other, *index)
     for a in range(len(index)):
         for b in range(a + 1, len(index)):
             turned = list(index)
@@ -225,6 +228,83 @@ def references(spot: Spot) -> Written:
                 f"axes swapped: {{line}} reads {Ref(tensor, *turned)} where {part} belongs",
                 Ref(tensor, *turned),
             )
+
+
+def gathered(spot: Spot) -> Written:
+    """A product around a sum in the place of one of its terms: a bias that is multiplied, too."""
+    part = spot.part
+    for product, term in (part.args, part.args[::-1]) if isinstance(part, Plus) else ():
+        for factor, rest in (product.args, product.args[::-1]) if isinstance(product, Times | Over) else ():
+            if isinstance(factor, Ref) and (isinstance(product, Times) or factor is product.args[0]):
+                inner = Plus(rest, term) if isinstance(product, Times) else Plus(Over(ONE, rest), term)
+                yield f"{term} is multiplied by {factor}, too, in {{line}}", Times(factor, inner)
+
+
+def superfluous(spot: Spot) -> Written:
+    """What does not belong: a scale by a size that is summed over, another tensor added."""
+    part, line = spot.part, spot.line
+    if not spot.whole or line.left.tensor.domain in DISCRETE:
+        return
+    for size in dict.fromkeys(
+        s for each in walk(part) if isinstance(each, SumOf) for s in free_symbols(each.last)
+    ):
+        for by in (Func(Str("sqrt"), Literal(size)), Literal(size)):
+            yield f"the scale does not belong: {{line}} is divided by {by}", Over(part, by)
+            yield f"the scale does not belong: {{line}} is multiplied by {by}", Times(part, by)
+    for other in _alike(spot, line.left.tensor):
+        yield f"{other.name} is added to {{line}}", Plus(part, Ref(other, *line.left.index))
+
+
+def _alike(spot: Spot, tensor: Tensor) -> list[Tensor]:
+    """Data and tensors of earlier lines that have the shape of one."""
+    earlier = [t for t in spot.flat.inputs if isinstance(t, Tensor) and t.role in ("data", "parameter")]
+    for line in spot.flat.lines:
+        if line.name == spot.line.name:
+            break
+        earlier.append(line.left.tensor)
+    return [
+        t
+        for t in dict.fromkeys(earlier)
+        if t != tensor and t.shape == tensor.shape and t.domain not in DISCRETE
+    ]
+
+
+def distributed(spot: Spot) -> Written:
+    """A bias that is added to what is made of a sum, and not to that sum: behind a gate, or behind an activation."""
+    part = spot.part
+    for read in sorted(set(refs(part)), key=str) if isinstance(part, Times | Func | Case) else ():
+        lines = [line for line in spot.flat.lines if line.name == read.tensor.name]
+        if len(lines) != 1 or not isinstance(lines[0].right, Plus):
+            continue
+        places = dict(zip(lines[0].left.index, read.index, strict=True))
+        for bias in lines[0].right.args:
+            if isinstance(bias, Ref) and bias.tensor.role == "parameter":
+                own = substitute(bias, places)
+                yield (
+                    f"{bias.tensor.name} is not added to {read.tensor.name}, but in {{line}}, to what is made of it",
+                    Plus(substitute(part, {read: Minus(read, own)}), own),
+                )
+
+
+def residuals(spot: Spot) -> Written:
+    """What stands beside a layer in a sum: not the row, but what was made of it first, such as the normalised row."""
+    part = spot.part
+    for kept, _ in (part.args, part.args[::-1]) if isinstance(part, Plus) and spot.whole else ():
+        if not isinstance(kept, Ref) or kept.tensor.role == "parameter":
+            continue
+        names = {kept.tensor.name}
+        for line in spot.flat.lines:
+            if line.name == spot.line.name:
+                break
+            read = {each.tensor.name for each in refs(line.right)}
+            if not read & names:
+                continue
+            names.add(line.name)
+            if line.left.tensor.shape == kept.tensor.shape:
+                said = f"the residual in {{line}} is {line.name}, which is made of {kept.tensor.name}, and not that itself"
+                other = Ref(line.left.tensor, *kept.index)
+                yield said, part.func(*(other if each is kept else each for each in part.args))
+                break
 
 
 RULES: tuple[Callable[[Spot], Written], ...] = (
@@ -241,10 +321,16 @@ RULES: tuple[Callable[[Spot], Written], ...] = (
     weighted,
     activations,
     left_out,
+    distributed,
+    gathered,
+    residuals,
+    padded,
     functions,
     signs,
     ends,
+    applied,
     references,
+    superfluous,
 )
 """The kinds of mistakes, the most usual first."""
 

@@ -8,13 +8,15 @@ from typing import Any
 import sympy
 
 from spec.language.binders import Bound, MaxOf, SumOf
-from spec.language.expr import TRUE, Literal, Over, Ref, Times
+from spec.language.expr import TRUE, Literal, Over, Plus, Ref, Times
 from spec.language.flatten import Flat
-from spec.language.trees import free_symbols, fresh, substitute, walk
+from spec.language.trees import free_symbols, fresh, substitute, transform, walk
 from verify.slips.floors import at_least
 from verify.slips.spots import Spot, Written
 
-ONE = Literal(sympy.Integer(1))
+ONE, ZERO = Literal(sympy.Integer(1)), Literal(sympy.Integer(0))
+WIDTHS = (8, 4, 16, 32, 64, 128, 2)
+"""Multiples to which rows are padded in the field."""
 
 
 def shares(flat: Flat, node: Any) -> bool:
@@ -106,6 +108,27 @@ def axes(spot: Spot) -> Written:
             )
 
 
+def padded(spot: Spot) -> Written:
+    """A sum over a row that is padded with zeros to a multiple of a width: what stands there counts."""
+    part = spot.part
+    if not isinstance(part, SumOf) or part.where != TRUE:
+        return
+    size = part.last - part.first + 1
+    if not getattr(size, "free_symbols", None) or size.has(sympy.floor):
+        return
+
+    def silent(node: Any) -> Any:
+        return ZERO if isinstance(node, Ref) and part.var in free_symbols(node) else None
+
+    nothing = transform(part.body, silent)
+    for width in WIDTHS:
+        more = Literal(width * sympy.ceiling(size / width) - size)
+        yield (
+            f"padding counts: {{line}} sums over {part.var} up to a multiple of {width}, with zeros behind the last entry",
+            Plus(part, Times(more, nothing)),
+        )
+
+
 def ends(spot: Spot) -> Written:
     """A sum that begins or ends one off."""
     part = spot.part
@@ -117,4 +140,4 @@ def ends(spot: Spot) -> Written:
             )
 
 
-__all__ = ["axes", "ends", "separate", "unweighted"]
+__all__ = ["axes", "ends", "padded", "separate", "unweighted"]

@@ -175,6 +175,26 @@ def test_a_right_function_conforms(here: Path, capsys: pytest.CaptureFixture[str
     assert "eps=outside" in capsys.readouterr().out
 
 
+def test_the_headline_alone_is_printed_where_nothing_else_is_asked_for(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``--quiet``: one line, and the exit status."""
+    assert main(["check", "mymodule:forgets_bias", *FEW, "--quiet"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [
+        "mymodule:forgets_bias against normalization.layer_norm: falsified: beta is ignored: as if it were 0"
+    ]
+
+
+def test_what_is_warned_of_stands_behind_the_headline(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Warnings of a module that is loaded are told after the report, each once."""
+    Path("warns.py").write_text("import warnings\nwarnings.warn('an old name')\n" + RIGHT)
+    assert main(["check", "warns:my_layer_norm", *FEW]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("warns:my_layer_norm against normalization.layer_norm: conforms")
+    assert captured.err.count("warned: UserWarning: an old name") == 1
+
+
 def test_conventions_are_found_unless_ours_are_asked_for(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

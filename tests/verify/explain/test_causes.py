@@ -334,7 +334,8 @@ def _in_one_norm(first: float | None, second: float | None) -> Callable[..., Any
 )
 def test_another_epsilon_in_one_of_two_norms_is_named_with_the_norm(fn: Callable[..., Any], where: str):
     """It is right in the other: the line is told by the parameters that enter it."""
-    assert why(fn, "bert.layer").said == f"eps is not read in y (of normalization.layer_norm), {where}"
+    line = "y (of normalization.layer_norm: the normalised row)"
+    assert why(fn, "bert.layer").said == f"eps is not read in {line}, {where}"
 
 
 def test_the_first_line_of_a_report_names_the_cause():

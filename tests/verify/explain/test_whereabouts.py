@@ -115,7 +115,7 @@ def test_use_that_plain_calls_do_not_show_is_named() -> None:
             return y
         return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
 
-    assert check(buffered, NORM).hint == "plain calls conform; wrong in: “same shapes, other values”"
+    assert check(buffered, NORM).hint.startswith("a later call writes over an earlier result")
 
 
 @pytest.mark.parametrize(
