@@ -479,44 +479,55 @@ LEAST = 3
 
 @dataclass(frozen=True)
 class Guarded:
-    """What evaluating a claim found: points at which it says something, what contradicts it, what could not be evaluated."""
+    """What evaluating a claim found: points at which it says something, points at which it cannot be evaluated and why, and
+    what contradicts it.
+    """
 
     points: int = 0
-    violation: str = ""
+    failures: int = 0
     missing: str = ""
+    violation: str = ""
 
     @property
-    def evaluated(self) -> bool:
-        """Whether it was evaluated often enough to mean something."""
-        return self.points >= LEAST
+    def settled(self) -> bool:
+        """Whether further points are not needed."""
+        return bool(self.violation) or LEAST <= max(self.points, self.failures)
 
     @property
-    def note(self) -> str:
-        """What to say of a claim that is proved and was not evaluated; empty if it was."""
-        if self.evaluated:
-            return ""
-        return f"not evaluated: {self.missing or f'it says something at {self.points} points only'}"
+    def refusal(self) -> str:
+        """Why the claim is not to be called proved; empty if it was evaluated often enough to mean something."""
+        if self.violation or self.points >= LEAST:
+            return self.violation
+        said = self.missing or f"it says something at {self.points} of the points tried"
+        return f"evaluation cannot confirm it: {said}"
 
 
 def guarded(
     theorem: Theorem, formula: Formula, checked: tuple[CheckedClaim, ...] = ()
 ) -> tuple[Guarded, ...]:
-    """Every claim of a theorem evaluated, and the lines of its derivation where they are given."""
+    """Every claim of a theorem evaluated, and the lines of its derivation where they are given.
+
+    Under each choice of conventions it has to be evaluated often enough; what is returned is the choice that says least for it.
+    """
     checked = checked or tuple(CheckedClaim(claim, Assurance.TESTED) for claim in theorem.claims)
-    found = [Guarded() for _ in theorem.claims]
     choices = list(conventions_of(theorem, formula))
     each, share = max(LEAST, POINTS // len(choices)), ENTRIES // len(choices)
+    worst = [Guarded(points=POINTS) for _ in theorem.claims]
     with precision(BITS):
         for conventions in choices:
-            entries = 0
+            found, entries = [Guarded() for _ in theorem.claims], 0
             for count, (point, evaluator) in enumerate(points(theorem, formula, conventions, TURNS, 1), 1):
                 for place, claim in enumerate(checked):
                     if not found[place].violation:
                         found[place] = _seen(found[place], point, evaluator, claim)
                 entries += sum(np.size(value) for value in point.given.values())
-                if count == each or (count >= LEAST and entries > share):
+                if (count >= each or entries > share) and all(one.settled for one in found):
                     break
-    return tuple(found)
+            worst = [
+                min(pair, key=lambda one: (not one.violation, one.points))
+                for pair in zip(worst, found, strict=True)
+            ]
+    return tuple(worst)
 
 
 def _seen(before: Guarded, point: Point, evaluator: Evaluator, checked: CheckedClaim) -> Guarded:
@@ -526,7 +537,7 @@ def _seen(before: Guarded, point: Point, evaluator: Evaluator, checked: CheckedC
         point, evaluator, checked, (claim.left, claim.right), (claim.relation,)
     )
     if missing or violation:
-        return replace(before, violation=violation, missing=missing)
+        return replace(before, violation=violation, missing=missing, failures=before.failures + bool(missing))
     steps = checked.steps
     if len(steps) > 1:
         lines = (claim.left, *(step.right for step in steps))
