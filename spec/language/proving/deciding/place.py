@@ -11,10 +11,10 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.abbreviations import meant
 from spec.language.arrays import Comprehension, Tensor, each
 from spec.language.binders import AnyOf
 from spec.language.calls import ABSENT, Call, shape_of
+from spec.language.elaboration import elaborate
 from spec.language.expr import TRUE, Compare, Node, Not, lift
 from spec.language.formula import Formula
 from spec.language.proving.knowledge.facts import Facts
@@ -264,7 +264,7 @@ def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts
     theorem = cited.theorem
     if theorem.at or theorem.assuming or theorem.exists:
         raise Unprovable(f"{cited} is a theorem under restrictions, and cannot be cited")
-    call: Call = meant(cited.call, formula)
+    call: Call = elaborate(cited.call, formula)
     plain = reader.unfolding.enter(call, frame, facts)
     for name, option in theorem.conventions.items():
         if plain.conventions[name] != option:
@@ -275,7 +275,7 @@ def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts
     plain = _sized(reader, cited, plain, frame, facts)
     tensors = dict(plain.tensors)
     for item in theorem.given:
-        value: Basic = _whole(dict(cited.given)[item.name], formula)
+        value: Basic = elaborate(dict(cited.given)[item.name], formula)
         _check(reader, cited, item, value, plain, frame, facts)
         tensors[item.name] = (value, frame)
     return replace(plain, tensors=tensors, lines={}, origin=Origin(plain.origin.facts))
@@ -312,13 +312,6 @@ def _sized(reader: Reader, cited: Cited, plain: Frame, frame: Frame, facts: Fact
         if not facts.same_index(plain.symbols[size], reader.index(value, plain, facts)):
             raise Unprovable(f"{cited} is a theorem for {size} = {value}, and is cited for another {size}")
     return plain
-
-
-def _whole(value: Any, formula: Formula) -> Any:
-    """What a theorem is given, in the letters of the formula that cites."""
-    if isinstance(value, Tensor) and value.role == "internal":
-        value = value[()]
-    return meant(value, formula)
 
 
 def _check(
@@ -434,8 +427,9 @@ class Place:
         return ""
 
     def _meant(self, node: Node) -> Node:
-        """A tree with the letters of the statement replaced by what they mean."""
-        return meant(node, self.formula)
+        """A tree in the inputs of the formula alone."""
+        found: Node = elaborate(node, self.formula)
+        return found
 
     def _remains(self, reader: Reader, difference: Poly, facts: Facts) -> Poly:
         """What remains of a difference, once what is known is used and recurrences are unfolded as far as that helps."""
@@ -609,12 +603,13 @@ class Place:
             here = reader.within(variable.poly, low, high, here)
             frame = frame.bind({symbol: variable.poly})
             variables.append(variable)
-        here = self._assumed(reader, meant(known.claim.where, formula), frame, here)
+        here = self._assumed(reader, elaborate(known.claim.where, formula), frame, here)
         if here.impossible:
             return
         lits = here.added[len(facts.added) :]
         left, right = (
-            reader.value(meant(side, formula), frame, here) for side in (known.claim.left, known.claim.right)
+            reader.value(elaborate(side, formula), frame, here)
+            for side in (known.claim.left, known.claim.right)
         )
         if known.claim.relation != "=":
             mask = POSITIVE if known.claim.relation == "<" else NONNEGATIVE

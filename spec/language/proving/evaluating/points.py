@@ -20,11 +20,11 @@ import flint
 import numpy as np
 import sympy
 
-from spec.language.abbreviations import meant
 from spec.language.arrays import NO_LABEL, Tensor
 from spec.language.binders import Expectation
 from spec.language.calls import Call, Pullback
 from spec.language.differentiation.gradients import vjp
+from spec.language.elaboration import elaborate
 from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings, bind, sizes_at
@@ -248,7 +248,7 @@ class Point:
         return frozenset(part for tree in trees for part in walk(self._meant(tree)))
 
     def _meant(self, tree: Any) -> Any:
-        return chosen(meant(tree, self.formula), self.formula.choose(self.conventions))
+        return chosen(elaborate(tree, self.formula), self.formula.choose(self.conventions))
 
     def sides(self, claim: Claim, evaluator: Evaluator) -> Iterator[Side]:
         """Both sides of a claim wherever it is made, under each distribution of what is random."""
@@ -491,7 +491,7 @@ class Guarded:
     @property
     def settled(self) -> bool:
         """Whether further points are not needed."""
-        return bool(self.violation) or LEAST <= max(self.points, self.failures)
+        return bool(self.violation) or max(self.points, self.failures) >= LEAST
 
     @property
     def refusal(self) -> str:
