@@ -394,10 +394,9 @@ def _size(n: Normal, mono: Mono, facts: Facts) -> Mono:
             continue
         if atom.kind == "entry" and n.domain(atom.name) == "share":
             continue
-        value = atom.poly if k % 2 == 0 else n.function("abs", atom.poly, here)
-        (part, _), *_ = value.ordered
-        for _ in range(k):
-            out = out.times(part)
+        plain = k % 2 == 0 or not n.sign(atom.poly, here) & NEGATIVE
+        size = atom if plain else Atom("function", "abs", (atom.poly,))
+        out = out.times(Mono((), ((size, k),)))
     return out
 
 
