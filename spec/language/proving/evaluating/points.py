@@ -473,6 +473,8 @@ ENTRIES = 800
 """Entries that the inputs at these points may have, all together: what an evaluation costs."""
 TURNS = 6
 """Draws of inputs at one choice of sizes, until one meets the hypotheses."""
+MOST_TRIES = 8
+"""How many times as many points are tried at most, where a claim says nothing at most of them."""
 LEAST = 3
 """Points at which a claim has to say something, so that having evaluated it means something."""
 
@@ -521,7 +523,8 @@ def guarded(
                     if not found[place].violation:
                         found[place] = _seen(found[place], point, evaluator, claim)
                 entries += sum(np.size(value) for value in point.given.values())
-                if (count >= each or entries > share) and all(one.settled for one in found):
+                enough = count >= each or entries > share
+                if enough and (count >= MOST_TRIES * each or all(one.settled for one in found)):
                     break
             worst = [
                 min(pair, key=lambda one: (not one.violation, one.points))

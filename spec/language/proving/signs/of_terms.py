@@ -91,7 +91,10 @@ def part(n: Normal, poly: Poly, facts: Facts) -> int:
                 for one in _terms(n, atom, side, facts):
                     lower = _with(n, side, mono, c, atom, one, facts)
                     if lower is not None and not n.sign(lower, facts) & NEGATIVE:
-                        n.note("part" if atom.kind == "sum" else "member")
+                        if atom.kind == "sum":
+                            n.note("part")
+                        else:
+                            n.note("member")
                         return NONNEGATIVE if factor > 0 else mirror(NONNEGATIVE)
     return ANY_SIGN
 

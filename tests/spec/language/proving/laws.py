@@ -290,7 +290,7 @@ def attained() -> Law:
 @rule("squeezed")
 def squeezed() -> Law:
     """What is neither above nor below 0 is 0."""
-    return Law(case(lt(0, a), a) - case(lt(a, 0), -a), a)
+    return Law(case(lt(0, a), a) - case(lt(a, 0), -a), lift(a))
 
 
 @rule("logistic")
