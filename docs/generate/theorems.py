@@ -119,20 +119,13 @@ def mark(assurance: Assurance) -> str:
     return badge(str(assurance), str(assurance), MEANING[assurance])
 
 
-def _mark(item: Checked) -> str:
-    """The assurance of a theorem as a badge; where a claim could not be evaluated, the reason when pointed at."""
-    if not item.unguarded:
-        return mark(item.assurance)
-    return badge(item.said, str(item.assurance), "; ".join(item.unguarded))
-
-
 def written(item: Checked) -> str:
     """A theorem as Markdown, with its derivation."""
     theorem = item.theorem
     made = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
     parts = [
         f"### {sentence(spoken(theorem.name))} {{#{anchor(theorem.name)}}}",
-        f"{_mark(item)} {sentence(theorem.title).rstrip('.')}.",
+        f"{mark(item.assurance)} {sentence(theorem.title).rstrip('.')}.",
         _hypotheses(theorem, item.formula),
         statement(
             made.line(c.claim, "" if len(item.claims) == 1 else str(i)) for i, c in enumerate(item.claims, 1)

@@ -60,6 +60,7 @@ def formula_at(address: str, ours: Iterable[str] = ()) -> Formula:
     module = _file(Path(home).resolve(), home) if by_path else _module(home)
     name, found = _formula(module, home, name)
     if found.id not in set(ours):
+        _check_pitfalls(home, found)
         _ADDRESSES.setdefault(found.id, f"{Path(home).resolve() if by_path else home}:{name}")
     elif not _imported(found):
         if is_known(found):  # so that ours can be stated
@@ -69,6 +70,20 @@ def formula_at(address: str, ours: Iterable[str] = ()) -> Formula:
             f"{home}: the ID {found.id!r} is that of a formula of attnspec; choose another, such as {other!r}"
         )
     return found
+
+
+def _check_pitfalls(home: str, formula: Formula) -> None:
+    """Refuse a pitfall that is shown by a theorem that there is not, or by a mutant: those are of our formulas alone."""
+    for pitfall in formula.pitfalls:
+        said = f"{home}: {formula.id}, pitfall {pitfall.text!r}"
+        if pitfall.mutant:
+            raise Unreadable(
+                f"{said} names the mutant {pitfall.mutant!r}; mutants are of the formulas of attnspec alone: "
+                "name a convention or theorem that shows it"
+            )
+        if pitfall.theorem and pitfall.theorem not in formula.theorems:
+            has = ", ".join(formula.theorems) or "none"
+            raise Unreadable(f"{said} names the theorem {pitfall.theorem!r}; the formula has: {has}")
 
 
 def _formula(module: ModuleType, home: str, name: str) -> tuple[str, Formula]:

@@ -45,8 +45,8 @@ cosine = Formula(
 OURS = {"zero_vector": "zero", "eps": "none"}
 a, b = given("a", n, domain="positive"), given("b", m, domain="positive")
 
-q_norm = tensor("q_norm", n, domain="nonnegative", meaning="length of each query")
-k_norm = tensor("k_norm", m, domain="nonnegative", meaning="length of each key")
+q_norm = tensor("q_norm", n, meaning="length of each query")
+k_norm = tensor("k_norm", m, meaning="length of each key")
 qhat = tensor("qhat", n, d_k, meaning="queries, at length 1")
 khat = tensor("khat", m, d_k, meaning="keys, at length 1")
 cosine.let(q_norm[i], sqrt(Sum(q[i, c] ** 2, c)))

@@ -16,9 +16,9 @@ import flint
 import numpy as np
 import sympy
 
-from spec.language.abbreviations import meant
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.binders import Expectation
+from spec.language.elaboration import elaborate
 from spec.language.evaluation.arithmetic import Undecided
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings
@@ -137,7 +137,7 @@ class _Judge:
     # Trees --------------------------------------------------------------------------------------------------------------
 
     def _read(self, tree: Node) -> Node:
-        tree = chosen(meant(tree, self.formula), self.conventions)
+        tree = chosen(elaborate(tree, self.formula), self.conventions)
         return transform(tree, lambda part: self._own(part) if isinstance(part, Tensor) else None)
 
     def _own(self, tensor: Tensor) -> Tensor:

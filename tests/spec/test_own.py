@@ -127,6 +127,16 @@ def test_a_mended_file_is_read_again(here: Path) -> None:
             "same.py:gate",
             "mine.same: a formula with this ID is stated already",
         ),
+        (
+            GATE.format(id="mine.shown").replace("(y,))", "(y,), pitfalls=(pitfall('squared', mutant='squared'),))"),
+            "shown.py:gate",
+            "shown.py: mine.shown, pitfall 'squared' names the mutant 'squared'; mutants are of the formulas of attnspec alone",
+        ),
+        (
+            GATE.format(id="mine.known").replace("(y,))", "(y,), pitfalls=(pitfall('squared', theorem='square'),))"),
+            "known.py:gate",
+            "known.py: mine.known, pitfall 'squared' names the theorem 'square'; the formula has: origin",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_said_in_one_line(

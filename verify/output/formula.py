@@ -256,7 +256,7 @@ def _theorem(formula: Formula, found: Checked) -> Iterator[tuple[str, str]]:
     from spec.language.render import claim_text, hypotheses
 
     theorem = found.theorem
-    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{found.said}]", 2)
+    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{found.assurance}]", 2)
     if words := ", ".join(hypotheses(theorem, formula)):
         yield from _wrapped("", f"{words}:", 6)
     conventions = formula.choose(theorem.conventions)

@@ -269,7 +269,7 @@ class _Page:
         to, found = self.to, checked(self.formula, name, self.done)
         theorem, ours = found.theorem, self.formula.choose(found.theorem.conventions)
         yield to.heading(3, to.plain(name.replace("_", " ")))
-        yield f"{to.plain(theorem.title)}. ({found.said})"
+        yield f"{to.plain(theorem.title)}. ({found.assurance})"
         if words := ", ".join(hypotheses(theorem, self.formula, to.maths, to.code, to.style)):
             yield f"{words[0].upper()}{words[1:]}:"
         for item in found.claims:

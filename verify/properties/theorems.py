@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.abbreviations import meant
 from spec.language.arrays import Tensor
+from spec.language.elaboration import elaborate
 from spec.language.evaluation.batching import EXAMPLE, EXAMPLES, of_examples
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, fraction_of, whole
@@ -182,7 +182,7 @@ def settled(claim: Claim, judge: Judge) -> Claim:
 def _settled(claim: Claim, formula: Formula, conventions: tuple[tuple[str, str], ...]) -> Claim:
     """The same for every example: trees that stay the same objects are hashed once."""
     parts = (claim.left, claim.right, claim.where)
-    left, right, where = (chosen(meant(part, formula), dict(conventions)) for part in parts)
+    left, right, where = (chosen(elaborate(part, formula), dict(conventions)) for part in parts)
     return Claim(left, right, claim.over, where, claim.relation)
 
 
@@ -335,4 +335,4 @@ def assumed(formula: Formula, theorem: Theorem, example: Example) -> bool:
     if not theorem.assuming:
         return True
     evaluator = Evaluator(RunningError(), bound_inputs(formula, theorem, example))
-    return all(bool(np.all(evaluator.condition(meant(c, formula)))) for c in theorem.assuming)
+    return all(bool(np.all(evaluator.condition(elaborate(c, formula)))) for c in theorem.assuming)

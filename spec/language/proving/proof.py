@@ -29,26 +29,17 @@ from spec.language.wellformed.theorems import check_theorem
 
 @dataclass(frozen=True)
 class Checked:
-    """A theorem with its checked claims. ``assurance`` is that of the weakest claim; ``note`` says why none was looked at.
-
-    ``unguarded`` names the claims that are proved and could not be evaluated, with the reason.
-    """
+    """A theorem with its checked claims. ``assurance`` is that of the weakest claim; ``note`` says why none was looked at."""
 
     theorem: Theorem
     formula: Formula
     claims: tuple[CheckedClaim, ...] = field(default=())
     note: str = ""
-    unguarded: tuple[str, ...] = ()
 
     @property
     def assurance(self) -> Assurance:
         """How sure the theorem is: as its least sure claim."""
         return min((c.assurance for c in self.claims), default=Assurance.REFUSED)
-
-    @property
-    def said(self) -> str:
-        """The assurance in words: what is proved and could not be evaluated is called so."""
-        return f"{self.assurance} (not evaluated)" if self.unguarded else str(self.assurance)
 
     @property
     def refusal(self) -> str:
@@ -75,8 +66,8 @@ def check(theorem: Theorem, formula: Formula, guard: bool = True) -> Checked:
     """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open.
 
     What cannot be decided is refused, whatever stands in the way; nothing is raised. Every claim that is found proved is
-    evaluated, too, unless ``guard`` is switched off (:mod:`spec.language.proving.evaluating.points`): what the balls contradict
-    is refused, and what cannot be evaluated is said in ``unguarded``.
+    evaluated, too, unless ``guard`` is switched off (:mod:`spec.language.proving.evaluating.points`): what the balls contradict,
+    or cannot evaluate, is refused.
     """
     try:
         if not is_known(formula):
@@ -118,16 +109,16 @@ def _not_established(proof: Proof) -> str:
 
 
 def _guarded(checked: Checked) -> Checked:
-    """The theorem, evaluated: refused where the balls contradict it."""
-    claims, open_ = [], []
-    for place, (claim, seen) in enumerate(
-        zip(checked.claims, guarded(checked.theorem, checked.formula, checked.claims), strict=True), 1
-    ):
-        refused = replace(claim, assurance=Assurance.REFUSED, note=seen.violation)
-        claims.append(refused if seen.violation else claim)
-        if seen.note and not seen.violation:
-            open_.append(f"claim {place}: {seen.note}")
-    return replace(checked, claims=tuple(claims), unguarded=tuple(open_))
+    """The theorem, evaluated: refused where the balls contradict it, or do not see enough of it."""
+    try:
+        refusals = [seen.refusal for seen in guarded(checked.theorem, checked.formula, checked.claims)]
+    except Exception as error:
+        refusals = [f"evaluation cannot confirm it: {_said(error)}"] * len(checked.claims)
+    claims = (
+        replace(claim, assurance=Assurance.REFUSED, note=refusal) if refusal else claim
+        for claim, refusal in zip(checked.claims, refusals, strict=True)
+    )
+    return replace(checked, claims=tuple(claims))
 
 
 def _claim(theorem: Theorem, formula: Formula, claim: Claim, checked: dict[Any, Any]) -> CheckedClaim:

@@ -10,7 +10,7 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.arrays import Comprehension, Tensor
+from spec.language.arrays import WHOLE, Comprehension, Tensor
 from spec.language.binders import Bound, MaxOf, SumOf
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
 from spec.language.convention import INTERMEDIATES, Convention, Pitfall, Source, Worked
@@ -39,6 +39,7 @@ from spec.language.wellformed.letters import (
     is_condition,
     is_index,
     is_size,
+    is_whole,
 )
 from spec.language.wellformed.ranges import (
     SMALL,
@@ -353,9 +354,35 @@ def check_formula(formula: Any) -> None:
     for size in formula.sizes:
         if size not in sizes:
             raise IllFormed(f"{formula.id}: {size} is explained, but is no size of the formula")
+    _check_told(formula, sizes)
     check_coverage(formula, sizes)
     _check_use(formula)
     _check_law(formula)
+
+
+def _check_told(formula: Any, sizes: set[sympy.Symbol]) -> None:
+    """Refuse a size that the inputs do not tell: none is it, and none has an axis in which it is the one size left open."""
+    given = [item for item in formula.tensors if item.role not in ("mask", "generator")]
+    axes = {sympy.sympify(size) for item in given for size in item.shape}
+    told = {item for item in formula.inputs if item in sizes}
+    while more := {size for axis in axes if (size := _left_open(axis, told)) is not None} - told:
+        told |= more
+    for size in sorted(sizes - told, key=str):
+        within = ", ".join(sorted(str(axis) for axis in axes if size in free_symbols(axis)))
+        raise IllFormed(
+            f"{formula.id}: the inputs do not tell the size {size}: no axis that is always given has it alone"
+            f"{f' ({within})' if within else ''}; make it an input, or an axis of one"
+        )
+
+
+def _left_open(axis: sympy.Expr, told: set[sympy.Symbol]) -> sympy.Symbol | None:
+    """The one size that an axis tells when others are told; None if it tells none."""
+    unknown = free_symbols(axis) - told
+    if len(unknown) != 1:
+        return None
+    (size,) = unknown
+    slope = sympy.expand(axis).coeff(size)
+    return size if slope != 0 and size not in free_symbols(sympy.expand(axis - slope * size)) else None
 
 
 # A line -------------------------------------------------------------------------------------------------------------------
@@ -380,14 +407,16 @@ def _check_line(formula: Any, line: Definition) -> None:
         if isinstance(part, Bound) and part.var.name in {size.name for size in sizes}:
             raise IllFormed(f"{where}: the index {part.var} has the name of a size")
         if isinstance(part, Choice):
-            _check_choice(formula, part, where)
+            check_choice(formula, part, where)
     check_calls(line.right, where)
     Parts(where).check(line.right, frozenset(line.spans))
     check_kinds(line.right, where)
     boolean = line.left.tensor.domain == "boolean"
-    if not is_condition(line.right) if boolean else _decides(line.right):
+    if not is_condition(line.right) if boolean else decides(line.right):
         kinds = ("a condition", "a value") if boolean else ("a value", "a condition")
         raise IllFormed(f"{where}: {line.name} is {kinds[0]}, but the right side is {kinds[1]}")
+    if line.left.tensor.domain in WHOLE and not is_whole(line.right):
+        raise IllFormed(f"{where}: {line.name} holds integers, but the right side is not made of integers")
     for side in (line.left, line.right):
         check_places(side, outer, where)
 
@@ -413,17 +442,17 @@ def check_kinds(node: Basic, where: str) -> None:
         if isinstance(part, Case | Choice):
             branches = part.args[1:] if isinstance(part, Case) else [pair.args[1] for pair in part.args[1:]]
             said = [one for one in branches if not isinstance(one, Undefined)]
-            if len({_decides(one) for one in said if not isinstance(one, Ref)}) > 1:
+            if len({decides(one) for one in said if not isinstance(one, Ref)}) > 1:
                 raise IllFormed(f"{where}: {part} is a condition in one case and a value in another")
         if isinstance(part, ARITHMETIC):
             for one in (part.body,) if isinstance(part, Bound) else part.args:
-                if _decides(one):
+                if decides(one):
                     raise IllFormed(
                         f"{where}: {one} is a condition, where a value belongs: write case({one}, 1, 0)"
                     )
 
 
-def _decides(node: Basic) -> bool:
+def decides(node: Basic) -> bool:
     """Whether a tree is a condition, and no value besides."""
     return not isinstance(node, Ref) and isinstance(node, Node) and is_condition(node)
 
@@ -501,7 +530,8 @@ def _check_letters(expr: Any, where: str, sizes: set[sympy.Symbol]) -> None:
             raise IllFormed(f"{where}: {symbol} is no size of the formula")
 
 
-def _check_choice(formula: Any, choice: Choice, where: str) -> None:
+def check_choice(formula: Any, choice: Choice, where: str) -> None:
+    """Refuse a choice by a convention that the formula has not, or between other options than it has."""
     name = str(choice.args[0])
     options = {str(pair.args[0]) for pair in choice.args[1:]}
     _check_options(formula, name, options, where)

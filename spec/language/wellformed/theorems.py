@@ -10,11 +10,13 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import Tensor
-from spec.language.expr import Node
+from spec.language.calls import Applied
+from spec.language.elaboration import elaborate
+from spec.language.expr import Choice, Node
 from spec.language.lines import Definition
 from spec.language.theorem import Claim, Induction, Proof, Theorem
 from spec.language.trees import free_symbols, substitute, walk
-from spec.language.wellformed.formulas import check_calls, check_kinds
+from spec.language.wellformed.formulas import check_calls, check_choice, check_kinds, decides
 from spec.language.wellformed.letters import (
     REAL,
     RELATIONS,
@@ -26,6 +28,7 @@ from spec.language.wellformed.letters import (
     is_condition,
     is_index,
     is_size,
+    is_whole,
 )
 from spec.language.wellformed.ranges import Scope, check_places
 
@@ -52,7 +55,8 @@ class _Stated:
         self.where = f"{formula.id}, {theorem.name}"
         lines = (*formula.definitions, *formula.abbreviations.values())
         self.inputs = {*formula.tensors, *formula.constants}
-        self.tensors = {*self.inputs, *theorem.given, *(line.left.tensor for line in lines)}
+        self.declared = {*self.inputs, *theorem.given}
+        self.tensors = {*self.declared, *(line.left.tensor for line in lines)}
         self.sizes: set[sympy.Symbol] = set()
         self.indices: set[sympy.Symbol] = set()
 
@@ -149,6 +153,10 @@ class _Stated:
             for size, value in sizes.items():
                 if not is_size(size) or not sympy.sympify(value).is_Integer or value < 1:
                     raise IllFormed(f"{where}: {size} = {value} is no size")
+        for cited in proof.cited:
+            whole = Applied(cited.call.formula_id, cited.call.output, cited.call.arguments).whole()
+            for tree in (whole, *(value for _, value in cited.given)):
+                self._tree(tree, f"{where}, citing {cited}", frozenset(around))
         if proof.induction is not None:
             self._induction(proof.induction, where, around)
 
@@ -174,17 +182,22 @@ class _Stated:
     # Trees -------------------------------------------------------------------------------------------------------------
 
     def _tree(self, tree: Any, where: str, bound: frozenset[sympy.Symbol]) -> None:
+        """A tree as it is written, and as it is read: over what is given and the formula's inputs alone."""
         Parts(where).check(tree, bound)
+        self._letters(tree, where, self.tensors)
+        meant = check_meaning(tree, self.formula, where, bound)
+        if meant != tree:
+            self._letters(meant, where, self.declared)
+
+    def _letters(self, tree: Any, where: str, declared: set[Tensor]) -> None:
         for part in _outside_shapes(tree):
-            if isinstance(part, Tensor) and part not in self.tensors:
+            if isinstance(part, Tensor) and part not in declared:
                 named = [t for t in self.tensors if t.name == part.name]
                 said = "is another tensor than the one of this name" if named else "is not declared"
                 raise IllFormed(f"{where}: {part.name} of shape ({', '.join(map(str, part.shape))}) {said}")
             if isinstance(part, sympy.Symbol):
                 check_name(part.name, where)
                 (self.sizes if is_size(part) else self.indices).add(part)
-        if isinstance(tree, Node):
-            check_calls(tree, where)
 
 
 def _outside_shapes(tree: Any) -> Iterator[Any]:
@@ -202,22 +215,63 @@ def check_abbreviation(formula: Any, line: Definition) -> None:
         IllFormed: naming formula, abbreviation and symbol.
     """
     where = f"{formula.id}, abbreviation {line.left}"
-    defined = {other.left.tensor for other in formula.definitions}
-    if line.name in {t.name for t in (*formula.tensors, *defined)}:
+    own = {*formula.tensors, *formula.constants}
+    if line.name in {t.name for t in (*own, *(other.left.tensor for other in formula.definitions))}:
         raise IllFormed(f"{where}: {line.name} is an input or a line of the formula already")
-    others = {other.left.tensor for other in formula.abbreviations.values()} | {*formula.constants}
-    for part in walk(line.right):
-        if (
-            isinstance(part, Tensor)
-            and part.role in ("internal", "constant")
-            and part not in defined | others
-        ):
-            raise IllFormed(f"{where}: nothing defines {part.name} of shape {part.shape}")
+    _check_left(line, where)
+    check_tensor(line.left.tensor, where)
     Parts(where).check(line.right, frozenset(line.spans))
-    check_calls(line.right, where)
-    check_kinds(line.right, where)
-    for side in (line.left, line.right):
-        check_places(side, Scope(line.spans), where)
+    check_places(line.right, Scope(line.spans), where)
+    for part in walk(check_meaning(line.right, formula, where, frozenset(line.spans))):
+        if isinstance(part, Tensor) and part not in own and part.role != "given":
+            raise IllFormed(f"{where}: nothing defines {part.name} of shape {part.shape}")
+
+
+def _check_left(line: Definition, where: str) -> None:
+    """Refuse a left side that does not say of every entry, once, what it is, or that says more of it than what it is."""
+    tensor = line.left.tensor
+    for letter, size in zip(line.left.index, tensor.shape, strict=True):
+        if not is_index(letter) or list(line.left.index).count(letter) > 1:
+            raise IllFormed(
+                f"{where}: an abbreviation is said for every entry, by a letter of its own for each axis; "
+                f"{letter} is none"
+            )
+        first, last = line.spans[letter]
+        if first != 0 or sympy.expand(last + 1 - size) != 0:
+            raise IllFormed(
+                f"{where}: an abbreviation is said for every entry; {letter} runs from {first} to {last}, "
+                f"and the axis has size {size}"
+            )
+    kinds = {
+        "real": not decides(line.right),
+        "boolean": is_condition(line.right),
+        "integer": is_whole(line.right),
+    }
+    if tensor.domain not in kinds:
+        raise IllFormed(
+            f"{where}: {line.name} is declared {tensor.domain}; an abbreviation is what it stands for, and is declared real, "
+            "boolean or integer"
+        )
+    if not kinds[tensor.domain]:
+        raise IllFormed(f"{where}: {line.name} is declared {tensor.domain}, and what it stands for is not")
+
+
+def check_meaning(tree: Any, formula: Any, where: str, bound: frozenset[sympy.Symbol]) -> Any:
+    """The tree as it is read; refused where letters in it stand for what does not belong there.
+
+    Raises:
+        IllFormed: naming the place, and the part that does not belong there.
+    """
+    meant = elaborate(tree, formula)
+    if meant != tree:
+        Parts(where).check(meant, bound)
+    if isinstance(meant, Node):
+        check_calls(meant, where)
+        check_kinds(meant, where)
+        for part in walk(meant):
+            if isinstance(part, Choice):
+                check_choice(formula, part, where)
+    return meant
 
 
 def check_claims(formula: Any, theorem: Theorem) -> None:
@@ -253,7 +307,6 @@ def _check_claim(claim: Claim, theorem: Theorem, where: str) -> None:
     spans = {symbol: (sympy.S.Zero, size - 1) for symbol, size in claim.over}
     scope = Scope(spans, (claim.where,), theorem.sizes)
     for tree in (claim.left, claim.right, *(step.to for step in claim.proof.steps)):
-        check_kinds(tree, where)
         check_places(tree, scope, where)
 
 
@@ -283,16 +336,7 @@ def _sizes(formula: Any, theorem: Theorem) -> set[sympy.Symbol]:
 
 def _read(formula: Any, theorem: Theorem) -> set[Basic]:
     """Everything that the claims read, by way of abbreviations too."""
-    found: set[Basic] = set()
-    waiting = list(_trees(theorem))
-    while waiting:
-        for part in walk(waiting.pop()):
-            if part in found:
-                continue
-            found.add(part)
-            if isinstance(part, Tensor) and part.name in formula.abbreviations:
-                waiting.append(formula.abbreviations[part.name].right)
-    return found
+    return {part for tree in _trees(theorem) for part in walk(elaborate(tree, formula))}
 
 
 def _trees(theorem: Theorem) -> Iterator[Basic]:

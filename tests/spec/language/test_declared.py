@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sympy import floor
 
 from spec.language import (
     Convention,
@@ -22,6 +23,7 @@ from spec.language import (
     indices,
     le,
     lt,
+    optional_mask,
     parameter,
     sizes,
     tensor,
@@ -39,6 +41,8 @@ E = parameter("E", V, d)
 mask = data("mask", n, domain="boolean")
 b = constant("b")
 w_bar = tensor("w_bar", d)
+longer, halves, optional = data("longer", n + d), data("halves", floor(n / 2)), optional_mask("optional", n)
+whole = tensor("whole", n, domain="integer")
 total = Sum(x[i, c], c)
 
 
@@ -225,6 +229,26 @@ FURTHER: dict[str, tuple[Callable[[], Any], str]] = {
             "wrong", "Wrong", claim(y[i], "=", 1).by_witness(n=0, d=1, x=[[2]]), exists=True
         ),
         r"the witness gives the size n as 0: a size is at least 1",
+    ),
+    "sizes that only their sum tells": (
+        lambda: stated(define(y[i], longer[i]), inputs=(longer,)),
+        r"test\.stated: the inputs do not tell the size d: .* has it alone \(d \+ n\); make it an input",
+    ),
+    "a size that only a mask tells, which may be absent": (
+        lambda: stated(define(y[i], Sum(w[c], c, where=optional[i])), inputs=(w, optional)),
+        r"the inputs do not tell the size n: .* make it an input",
+    ),
+    "a size that only an output has": (
+        lambda: stated(define(y[i], Sum(w[c], c)), inputs=(w,)),
+        r"the inputs do not tell the size n: .* make it an input",
+    ),
+    "a size of which an axis tells the half, rounded": (
+        lambda: stated(define(y[i], Sum(halves[c], (c, 0, floor(n / 2) - 1))), inputs=(halves,)),
+        r"the inputs do not tell the size n: .* has it alone \(floor\(n/2\)\)",
+    ),
+    "an integer that is none": (
+        lambda: stated(define(whole[i], x[i, 0]), define(y[i], x[i, 0] + whole[i])),
+        r"line whole\[i\]: whole holds integers, but the right side is not made of integers",
     ),
     "an abbreviation with the name of a line": (
         lambda: stated(define(y[i], total)).let(y[i], 1),

@@ -20,11 +20,11 @@ import flint
 import numpy as np
 import sympy
 
-from spec.language.abbreviations import meant
 from spec.language.arrays import NO_LABEL, Tensor
 from spec.language.binders import Expectation
 from spec.language.calls import Call, Pullback
 from spec.language.differentiation.gradients import vjp
+from spec.language.elaboration import elaborate
 from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings, bind, sizes_at
@@ -248,7 +248,7 @@ class Point:
         return frozenset(part for tree in trees for part in walk(self._meant(tree)))
 
     def _meant(self, tree: Any) -> Any:
-        return chosen(meant(tree, self.formula), self.formula.choose(self.conventions))
+        return chosen(elaborate(tree, self.formula), self.formula.choose(self.conventions))
 
     def sides(self, claim: Claim, evaluator: Evaluator) -> Iterator[Side]:
         """Both sides of a claim wherever it is made, under each distribution of what is random."""
@@ -473,50 +473,64 @@ ENTRIES = 800
 """Entries that the inputs at these points may have, all together: what an evaluation costs."""
 TURNS = 6
 """Draws of inputs at one choice of sizes, until one meets the hypotheses."""
+MOST_TRIES = 8
+"""How many times as many points are tried at most, where a claim says nothing at most of them."""
 LEAST = 3
 """Points at which a claim has to say something, so that having evaluated it means something."""
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """What evaluating a claim found: points at which it says something, what contradicts it, what could not be evaluated."""
+    """What evaluating a claim found: points at which it says something, points at which it cannot be evaluated and why, and
+    what contradicts it.
+    """
 
     points: int = 0
-    violation: str = ""
+    failures: int = 0
     missing: str = ""
+    violation: str = ""
 
     @property
-    def evaluated(self) -> bool:
-        """Whether it was evaluated often enough to mean something."""
-        return self.points >= LEAST
+    def settled(self) -> bool:
+        """Whether further points are not needed."""
+        return bool(self.violation) or max(self.points, self.failures) >= LEAST
 
     @property
-    def note(self) -> str:
-        """What to say of a claim that is proved and was not evaluated; empty if it was."""
-        if self.evaluated:
-            return ""
-        return f"not evaluated: {self.missing or f'it says something at {self.points} points only'}"
+    def refusal(self) -> str:
+        """Why the claim is not to be called proved; empty if it was evaluated often enough to mean something."""
+        if self.violation or self.points >= LEAST:
+            return self.violation
+        said = self.missing or f"it says something at {self.points} of the points tried"
+        return f"evaluation cannot confirm it: {said}"
 
 
 def guarded(
     theorem: Theorem, formula: Formula, checked: tuple[CheckedClaim, ...] = ()
 ) -> tuple[Guarded, ...]:
-    """Every claim of a theorem evaluated, and the lines of its derivation where they are given."""
+    """Every claim of a theorem evaluated, and the lines of its derivation where they are given.
+
+    Under each choice of conventions it has to be evaluated often enough; what is returned is the choice that says least for it.
+    """
     checked = checked or tuple(CheckedClaim(claim, Assurance.TESTED) for claim in theorem.claims)
-    found = [Guarded() for _ in theorem.claims]
     choices = list(conventions_of(theorem, formula))
     each, share = max(LEAST, POINTS // len(choices)), ENTRIES // len(choices)
+    worst = [Guarded(points=POINTS) for _ in theorem.claims]
     with precision(BITS):
         for conventions in choices:
-            entries = 0
+            found, entries = [Guarded() for _ in theorem.claims], 0
             for count, (point, evaluator) in enumerate(points(theorem, formula, conventions, TURNS, 1), 1):
                 for place, claim in enumerate(checked):
                     if not found[place].violation:
                         found[place] = _seen(found[place], point, evaluator, claim)
                 entries += sum(np.size(value) for value in point.given.values())
-                if count == each or (count >= LEAST and entries > share):
+                enough = count >= each or entries > share
+                if enough and (count >= MOST_TRIES * each or all(one.settled for one in found)):
                     break
-    return tuple(found)
+            worst = [
+                min(pair, key=lambda one: (not one.violation, one.points))
+                for pair in zip(worst, found, strict=True)
+            ]
+    return tuple(worst)
 
 
 def _seen(before: Guarded, point: Point, evaluator: Evaluator, checked: CheckedClaim) -> Guarded:
@@ -526,7 +540,7 @@ def _seen(before: Guarded, point: Point, evaluator: Evaluator, checked: CheckedC
         point, evaluator, checked, (claim.left, claim.right), (claim.relation,)
     )
     if missing or violation:
-        return replace(before, violation=violation, missing=missing)
+        return replace(before, violation=violation, missing=missing, failures=before.failures + bool(missing))
     steps = checked.steps
     if len(steps) > 1:
         lines = (claim.left, *(step.right for step in steps))

@@ -8,6 +8,8 @@ is no index with …" refutes each instance. Undecided stays undecided (None).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from operator import mul
 from typing import Protocol
 
 from spec.language.proving.knowledge.certificates import Form
@@ -15,7 +17,7 @@ from spec.language.proving.knowledge.limits import Limits
 from spec.language.proving.knowledge.linear import contradictory, follows, form
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.signs.sets import ANY_SIGN, NEGATIVE, NULL, POSITIVE, mirror
-from spec.language.proving.terms.polynomials import ONE, Atom, Poly, conjuncts, inside
+from spec.language.proving.terms.polynomials import ONE, Atom, Mono, Poly, conjuncts, inside
 
 MOST_SEARCHES = 3
 """How many searches for indices with a property are put into one another at most."""
@@ -165,11 +167,14 @@ class Facts:
         )
 
     def _products(self, poly: Poly) -> Iterator[Form]:
-        """What is at least 0, times an index or size that is: for the products of two that occur in an expression."""
-        pairs = {m.atoms for m in poly.terms if len(m.pows) == 2 and all(k == 1 for _, k in m.pows)}
-        for atoms in sorted(pairs, key=str):
-            for factor, other in (atoms, atoms[::-1]):
-                if not self.nonnegative(factor.poly):
+        """What is at least 0, times indices or sizes that are: for the products that occur in an expression, and shorter ones
+        that this brings in.
+        """
+        products = sorted((m for m in poly.terms if _is_product(m)), key=str)
+        for mono in products:  # it grows as shorter ones come in
+            for other in mono.atoms:
+                factors = [atom.poly for atom in mono.atoms if atom != other]
+                if not all(self.nonnegative(factor) for factor in factors):
                     continue
                 known = [lit.args[0] for lit in self.true if lit.kind == "ge"]
                 known += self.normal.bounds_of(other, self)
@@ -177,7 +182,12 @@ class Facts:
                     known.append(other.poly - 1)
                 for side in known:
                     if any(other in m.atoms for m in side.terms):
-                        more = form(side * factor.poly)
+                        product = reduce(mul, factors, side)
+                        shorter = (
+                            m for m in product.terms if _is_product(m) and len(m.pows) < len(mono.pows)
+                        )
+                        products += [m for m in sorted(shorter, key=str) if m not in products]
+                        more = form(product)
                         if more is not None:
                             yield more
 
@@ -331,6 +341,10 @@ class Facts:
             for other in sorted((a for a in look_ups if a.name == wanted.name), key=lambda a: a.key):
                 for part, given in zip(wanted.args, other.args, strict=True):
                     yield from _solutions(part - given, symbol, bound)
+
+
+def _is_product(mono: Mono) -> bool:
+    return len(mono.pows) > 1 and all(k == 1 for _, k in mono.pows)
 
 
 def _solutions(poly: Poly, symbol: Atom, bound: frozenset[Atom]) -> Iterator[Poly]:

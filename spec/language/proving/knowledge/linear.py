@@ -1,9 +1,10 @@
 """Linear reasoning over integers: does ``e ≥ 0`` follow from other inequalities?
 
 Inequalities are polynomials with integer values; their monomials (``n``, ``i``, ``h·d_v``) are the unknowns. The negation
-``-e - 1 ≥ 0`` is added and unknowns are eliminated one after the other (Fourier and Motzkin), constants rounded down to the
-next integer after dividing by the common factor of the coefficients. A contradiction is written down as a certificate, and
-counts only if :mod:`spec.language.proving.knowledge.certificates` finds it right; finding none proves nothing.
+``-e - 1 ≥ 0`` is added and unknowns are eliminated one after the other: those that an equation gives first, then as Fourier and
+Motzkin do; constants are rounded down to the next integer after dividing by the common factor of the coefficients. A
+contradiction is written down as a certificate, and counts only if :mod:`spec.language.proving.knowledge.certificates` finds it
+right; finding none proves nothing.
 """
 
 from __future__ import annotations
@@ -88,6 +89,10 @@ def contradiction(forms: Iterable[Form]) -> Certificate | None:
             if not line.terms and line.constant < 0:
                 return _certificate(line)
         current = [line for line in current if line.terms]
+        equation = _equation(current)
+        if equation is not None:
+            current = _strongest(_substituted(current, *equation))
+            continue
         unknown = _cheapest(current)
         if unknown is None:
             return None
@@ -101,6 +106,28 @@ def contradiction(forms: Iterable[Form]) -> Certificate | None:
             return None
         pairs = (_combined(low, high, unknown) for low in below for high in above)
         current = _strongest([*rest, *pairs])
+
+
+def _equation(lines: Sequence[Line]) -> tuple[str, Line, Line] | None:
+    """An unknown that two inequalities say is equal to whole multiples of others, where it stands by itself and negated."""
+    found = {line.terms: line for line in lines}
+    for line in lines:
+        other = found.get(tuple((k, -c) for k, c in line.terms))
+        if other is not None and other.constant == -line.constant:
+            for k, c in line.terms:
+                if abs(c) == 1:
+                    return (k, line, other) if c > 0 else (k, other, line)
+    return None
+
+
+def _substituted(lines: Sequence[Line], unknown: str, low: Line, high: Line) -> Iterable[Line]:
+    """The inequalities with the unknown replaced by what it is equal to; nothing is lost by that, for integers either."""
+    for line in lines:
+        c = dict(line.terms).get(unknown, 0)
+        if c == 0:
+            yield line
+        elif line not in (low, high):
+            yield _combined(line, high, unknown) if c > 0 else _combined(low, line, unknown)
 
 
 def _combined(low: Line, high: Line, unknown: str) -> Line:

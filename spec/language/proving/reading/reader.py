@@ -237,7 +237,7 @@ def read_max(reader: Reading, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
             f"{reader.text(node, frame)} is taken over at least one index", reader.known(facts)
         )
     body = reader.value(node.body, inner, here.assume_value(where))
-    return reader.n.closed("maximum", frozenset((symbol,)), lits, body)
+    return reader.n.largest((symbol,), lits, body, facts)
 
 
 class Reader:

@@ -11,7 +11,7 @@ import sympy
 
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.rules.normal import Normal
-from spec.language.proving.signs.sets import NULL, POSITIVE
+from spec.language.proving.signs.sets import NEGATIVE, NULL, POSITIVE
 from spec.language.proving.terms.polynomials import (
     ONE,
     UNIT,
@@ -269,14 +269,26 @@ def function(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:
         return -Atom("function", name, (-poly,)).poly
     if name == "abs":
         mask = n.sign(poly, facts)
-        if not mask & ~(POSITIVE | NULL):
-            return poly
+        if not mask & NEGATIVE or not mask & POSITIVE:
+            return poly if not mask & NEGATIVE else -poly
         return _absolute(n, poly, facts)
-    if name == "log" and len(poly.terms) == 1:
+    if name == "log":
+        return _logarithm(n, poly, facts)
+    return Atom("function", name, (poly,)).poly
+
+
+def _logarithm(n: Normal, poly: Poly, facts: Facts) -> Poly:
+    """ln P, with exponentials and positive factors taken out."""
+    if len(poly.terms) > 1:
+        exponent = n.content(poly)[1].exponent
+        if exponent is not None and n.sign(poly, facts) == POSITIVE:
+            n.note("exponents")
+            return exponent + n.function("log", n.mul(poly, n.exp(-exponent, facts), facts), facts)
+    if len(poly.terms) == 1:
         (mono, c), *_ = poly.terms.items()
         if mono.exponent is not None and n.sign(of_mono(Mono((), mono.pows), c), facts) == POSITIVE:
             n.note("exponents")
-            return mono.exponent + n.function(name, of_mono(Mono((), mono.pows), c), facts)
+            return mono.exponent + n.function("log", of_mono(Mono((), mono.pows), c), facts)
         if mono == UNIT and c == 1:
             return ZERO
         apart = len(mono.pows) > 1 or c != 1 or any(k > 1 or a.kind in _INVERSES for a, k in mono.pows)
@@ -289,8 +301,8 @@ def function(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:
         ):
             n.note("logarithms")
             parts = [_log_of(n, a, facts).scaled(Fraction(k)) for a, k in mono.pows]
-            return total([*parts, *([Atom("function", name, (number(c),)).poly] if c != 1 else [])])
-    return Atom("function", name, (poly,)).poly
+            return total([*parts, *([Atom("function", "log", (number(c),)).poly] if c != 1 else [])])
+    return Atom("function", "log", (poly,)).poly
 
 
 _INVERSES = {"inverse": Fraction(-1), "root": Fraction(1, 2), "inverse_root": Fraction(-1, 2)}

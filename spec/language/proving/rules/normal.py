@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from math import lcm
 from typing import Any
 
 from spec.language.arrays import NO_LABEL, WHOLE, Tensor
@@ -88,6 +89,8 @@ class Normal:
     """An elementary function other than exp and √."""
     summed: Callable[[Iterable[Atom], Iterable[Atom], Poly, Facts], Poly]
     """The sum of a body over bound symbols at which conditions hold."""
+    largest: Callable[[Iterable[Atom], Iterable[Atom], Poly, Facts], Poly]
+    """The largest value of a body over bound symbols at which conditions hold."""
     closed: Callable[[str, frozenset[Atom], Iterable[Atom], Poly], Poly]
     """A binder with canonical names."""
     listed: Callable[[tuple[Atom, ...], Iterable[Atom], Poly], Poly]
@@ -240,12 +243,20 @@ class Normal:
         return self.decided(out.conditions[0], facts) if self.domain(name) == "boolean" else out
 
     def floor(self, poly: Poly) -> Poly:
-        """The greatest integer not above an index quotient."""
-        integral = Poly({m: c for m, c in poly.terms.items() if c.denominator == 1 and m != UNIT})
+        """The greatest integer not above an index quotient: ⌊x + k⌋ = ⌊x⌋ + k, ⌊(⌊x⌋ + k)/n⌋ = ⌊(x + k)/n⌋."""
+        integral = Poly({m: Fraction(c // 1) for m, c in poly.terms.items() if m != UNIT})
         rest = poly - integral
-        constant = rest.constant
-        if constant is not None:
-            return integral + (constant.numerator // constant.denominator)
+        width = lcm(*(c.denominator for m, c in rest.terms.items() if m != UNIT))
+        constant = rest.terms.get(UNIT, Fraction(0))
+        rest += Fraction(constant * width // 1, width) - constant  # of 1/n, what is less does not count
+        integral += constant // 1
+        rest -= constant // 1
+        if rest.constant is not None:
+            return integral
+        for mono, c in rest.terms.items():
+            atom = mono.single
+            if atom is not None and atom.kind == "floor" and c == Fraction(1, width):
+                return integral + self.floor(rest + (atom.args[0] - atom.poly).scaled(c))
         return integral + Atom("floor", "", (rest,)).poly
 
     def decided(self, lit: Atom, facts: Facts) -> Poly:

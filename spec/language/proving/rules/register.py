@@ -58,7 +58,14 @@ _SENTENCES = {
     ),
     "expectation": "Expectation is linear.",
     "moments": "Independent entries of mean 0 and variance 1: E x_a = 0, E x_a x_b = δ(a,b).",
+    "largest": (
+        "What is the same for all is taken out of a maximum, max (f + a) = max f + a, and a factor of at least 0, max c·f = "
+        "c·max f; a permutation of all does not change it."
+    ),
     "member": "A member is at most the maximum.",
+    "attained": "A maximum is one of its members: what holds whichever of them it is holds of it.",
+    "squeezed": "What is at most 0 and at least 0 is 0.",
+    "logistic": "σ(x) = 1/(1 + e⁻ˣ), and tanh x = 2·σ(2x) − 1.",
     "signs": "A sum of terms that are at least 0 is at least 0; so are squares, and exponentials are positive.",
     "rename": "A bound index may be renamed: Σ_j f(j) = Σ_l f(l), when nothing is captured.",
     "shift": "A range may be shifted: Σ_{j=a}^{b} f(j) = Σ_{j=0}^{b-a} f(j+a).",

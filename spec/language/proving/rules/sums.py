@@ -25,7 +25,7 @@ from spec.language.proving.terms.polynomials import (
     parts_of,
     total,
 )
-from spec.language.proving.terms.replacing import Change, rebuild
+from spec.language.proving.terms.replacing import Change, rebuild, rebuild_condition
 
 
 def summed(n: Normal, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
@@ -174,8 +174,16 @@ def _reindexed(
     n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, inner: Facts, facts: Facts
 ) -> Poly | None:
     """Σ_j f(π[±j + e]) = Σ_j f(j) for a permutation π, when ±j + e runs over its whole range."""
-    whole = of_mono(Mono(lits, mono.pows, mono.exponent))
-    for atom in sorted({a for a in parts_of(whole) if a.kind == "look_up"}, key=lambda a: a.key):
+    found = unpermuted(n, bound, lits, of_mono(mono))
+    return None if found is None else summed(n, found[0], (), n.mul(found[1], found[2], n.empty), facts)
+
+
+def unpermuted(
+    n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], body: Poly
+) -> tuple[frozenset[Atom], Poly, Poly] | None:
+    """Bound symbols, conditions and body with j in the place of π[±j + e], when that runs over the whole range of π."""
+    every = (*(part for lit in lits for part in inside(lit)), *parts_of(body))
+    for atom in sorted({a for a in every if a.kind == "look_up"}, key=lambda a: a.key):
         if n.domain(atom.name) != "permutation" or len(atom.args[0].symbols & bound) != 1:
             continue
         (symbol,), place, size = atom.args[0].symbols & bound, atom.args[0], n.tensors[atom.name].shape[0]
@@ -185,12 +193,15 @@ def _reindexed(
             continue
         new = n.fresh(symbol.name)
         change = Change(atoms={atom.key: new.poly})
-        body = rebuild(n, of_mono(Mono(lits - span, mono.pows, mono.exponent)), change, n.empty)
-        if symbol in body.symbols:
+        rest = [
+            rebuild_condition(n, lit, change, n.empty) for lit in sorted(lits - span, key=lambda x: x.key)
+        ]
+        changed = rebuild(n, body, change, n.empty)
+        if any(symbol in part.symbols for part in (*rest, changed)):
             continue
         n.note("reindex")
-        over = [x for p in (new.poly, size - new.poly - 1) for x in n.at_least_zero(p, n.empty).conditions]
-        return summed(n, (bound - {symbol}) | {new}, over, body, facts)
+        over = [n.at_least_zero(p, n.empty) for p in (new.poly, size - new.poly - 1)]
+        return (bound - {symbol}) | {new}, n.product([*over, *rest], n.empty), changed
     return None
 
 

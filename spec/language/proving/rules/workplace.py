@@ -17,6 +17,7 @@ from spec.language.proving.rules.elementary import (
     root,
     settle,
 )
+from spec.language.proving.rules.maxima import largest
 from spec.language.proving.rules.normal import Normal
 from spec.language.proving.rules.sums import summed
 from spec.language.proving.signs.of_terms import sign
@@ -51,6 +52,7 @@ _RULES: Mapping[str, Callable[..., Any]] = {
     "own_content": lambda _, poly: content(poly),
     "own_sign": sign,
     "summed": summed,
+    "largest": largest,
     "closed": closed,
     "listed": listed,
     "exists": exists,

@@ -80,26 +80,29 @@ def _spread(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
 
 
 def part(n: Normal, poly: Poly, facts: Facts) -> int:
-    """A sum of terms that are at least 0 is at least each of them."""
+    """A sum of terms that are at least 0 is at least each of them, and so is a maximum."""
     if not n.limits.allows("estimate", DEPTH):
         return ANY_SIGN
     for factor, side in ((1, poly), (-1, -poly)):
         for mono, c in side.ordered:
             for atom, k in mono.pows:
-                if c < 0 or k != 1 or atom.kind != "sum" or len(atom.bound) != 1:
+                if c < 0 or k != 1 or atom.kind not in ("sum", "maximum") or len(atom.bound) != 1:
                     continue
                 for one in _terms(n, atom, side, facts):
                     lower = _with(n, side, mono, c, atom, one, facts)
                     if lower is not None and not n.sign(lower, facts) & NEGATIVE:
-                        n.note("part")
+                        if atom.kind == "sum":
+                            n.note("part")
+                        else:
+                            n.note("member")
                         return NONNEGATIVE if factor > 0 else mirror(NONNEGATIVE)
     return ANY_SIGN
 
 
 def _terms(n: Normal, atom: Atom, poly: Poly, facts: Facts) -> Iterator[Poly]:
-    """The terms of a sum, all of them at least 0, at indices that occur elsewhere and are known to be permitted."""
+    """The terms of a sum, all of them at least 0, or of a maximum, at indices that occur elsewhere and are permitted."""
     (symbol,), lits, body = n.opened(atom)
-    if n.sign(body, facts.assume_all(lits)) & NEGATIVE:
+    if atom.kind == "sum" and n.sign(body, facts.assume_all(lits)) & NEGATIVE:
         return
     tried: set[str] = set()
     for other in parts_of(poly):
@@ -191,6 +194,22 @@ def against_maximum(n: Normal, poly: Poly, facts: Facts) -> int:
             if all(facts.shows(n.condition_at(lit, values, facts)) for lit in lits):
                 n.note("member")
                 return NONNEGATIVE if c > 0 else mirror(NONNEGATIVE)
+    return ANY_SIGN
+
+
+def at_largest(n: Normal, poly: Poly, facts: Facts) -> int:
+    """A maximum is one of its members: the sign is one that whichever of them in its place gives."""
+    if not n.limits.allows("estimate", DEPTH):
+        return ANY_SIGN
+    for atom in sorted({a for m in poly.terms for a in m.atoms if a.kind == "maximum"}, key=lambda a: a.key):
+        bound, lits, body = n.opened(atom)
+        if facts.witness(bound, lits) is None:
+            continue
+        here = facts.assume_all(lits)
+        mask = n.sign(_instead(n, poly, atom, body, here), here)
+        if mask != ANY_SIGN:
+            n.note("attained")
+            return mask
     return ANY_SIGN
 
 
@@ -378,10 +397,9 @@ def _size(n: Normal, mono: Mono, facts: Facts) -> Mono:
             continue
         if atom.kind == "entry" and n.domain(atom.name) == "share":
             continue
-        value = atom.poly if k % 2 == 0 else n.function("abs", atom.poly, here)
-        (part, _), *_ = value.ordered
-        for _ in range(k):
-            out = out.times(part)
+        plain = k % 2 == 0 or not n.sign(atom.poly, here) & NEGATIVE
+        size = atom if plain else Atom("function", "abs", (atom.poly,))
+        out = out.times(Mono((), ((size, k),)))
     return out
 
 
@@ -571,6 +589,7 @@ _ATTEMPTS = (
     part,
     _cleared,
     _case_by_case,
+    at_largest,
     a_step_earlier,
 )
 """Ways to find a sign that the form alone does not show, the cheaper ones first."""

@@ -58,7 +58,8 @@ def _decided(n: Normal, state: Atom, lit: Atom, holds: bool) -> Atom:
 
 @dataclass
 class Change:
-    """A replacement: symbols by index terms, entries of named tensors by functions of their indices, states by others.
+    """A replacement: symbols by index terms, entries of named tensors by functions of their indices, elementary functions by
+    what they are at a value, states by others.
 
     ``states`` gives None for a state that stays; ``into_arrays`` tells whether the inputs of states are changed, too.
     """
@@ -66,6 +67,7 @@ class Change:
     symbols: Mapping[Atom, Poly] = field(default_factory=dict)
     entries: Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]] = field(default_factory=dict)
     atoms: Mapping[str, Poly] = field(default_factory=dict)
+    functions: Mapping[str, Callable[[Poly, Facts], Poly]] = field(default_factory=dict)
     again: bool = False
     states: Callable[[Atom, Facts], Poly | None] | None = None
     into_arrays: bool = True
@@ -77,7 +79,9 @@ class Change:
 
     def leaves(self, atom: Atom) -> bool:
         """Whether the atom cannot be affected."""
-        if self.again or self.entries or self.atoms or not atom.symbols.isdisjoint(self.symbols):
+        if self.again or self.entries or self.atoms or self.functions:
+            return False
+        if not atom.symbols.isdisjoint(self.symbols):
             return False
         return self.states is None or "state" not in atom.key  # a state's key begins with the word
 
@@ -122,6 +126,8 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
         return n.floor(args[0])
     if kind == "state":
         return applied(n, Atom("state", atom.name, args), facts, change.state)
+    if kind == "function" and atom.name in change.functions:
+        return change.functions[atom.name](args[0], facts)
     _transfer(n, atom, change, args[0] if args else ZERO, facts)
     return _rebuild_function(n, atom, args, facts)
 
@@ -147,7 +153,7 @@ def _rebuild_binder(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly
     body = rebuild(n, body, change, here)
     if atom.kind == "sum":
         return n.summed(bound, (), n.mul(out, body, facts), facts)
-    return n.closed(atom.kind, frozenset(bound), conjuncts(out), body) if out else ZERO
+    return n.largest(bound, conjuncts(out), body, facts) if out else ZERO
 
 
 def _rebuild_array(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:

@@ -309,11 +309,10 @@ def written(n: Normal, poly: Poly) -> Node | str:
         return poly.key
 
 
-def text(n: Normal, poly: Poly, limit: int = 240) -> str:
-    """The polynomial as text, shortened."""
+def text(n: Normal, poly: Poly) -> str:
+    """The polynomial as text."""
     tree = written(n, poly)
-    out = tree if isinstance(tree, str) else unicode(tree)
-    return out if len(out) <= limit else out[: limit - 1] + "…"
+    return tree if isinstance(tree, str) else unicode(tree)
 
 
 def condition_text(n: Normal, lit: Atom) -> str:

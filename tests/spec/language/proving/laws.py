@@ -23,6 +23,7 @@ from spec.language.expr import (
     lift,
     log,
     lt,
+    sigmoid,
     sin,
     sqrt,
     tanh,
@@ -272,6 +273,30 @@ def moments() -> Law:
 def member() -> Law:
     """A member is at most the maximum."""
     return Law(F[i, j], Max(F[i, l], (l, 0, m - 1), where=M[i, l]), ((i, n), (j, m)), M[i, j], "<=")
+
+
+@rule("largest")
+def largest() -> Law:
+    """What is the same for all is taken out of a maximum."""
+    return Law(Max(f[pi[j]] / 2 - a, (j, 0, n - 1)), Max(f[j], (j, 0, n - 1)) / 2 - a)
+
+
+@rule("attained")
+def attained() -> Law:
+    """A maximum is one of its members."""
+    return Law(Max(tanh(f[j]), (j, 0, n - 1)), lift(1), (), TRUE, "<=")
+
+
+@rule("squeezed")
+def squeezed() -> Law:
+    """What is neither above nor below 0 is 0."""
+    return Law(case(lt(0, a), a) - case(lt(a, 0), -a), lift(a))
+
+
+@rule("logistic")
+def logistic() -> Law:
+    """Sigmoids are quotients of exponentials."""
+    return Law(sigmoid(-a) * tanh(a), tanh(a) / (1 + exp(a)))
 
 
 @rule("signs")

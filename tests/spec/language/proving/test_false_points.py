@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -224,13 +225,23 @@ def test_the_guard_contradicts_what_is_false(name: str) -> None:
     assert found.violation, found
 
 
-def test_the_guard_says_what_it_did_not_evaluate() -> None:
-    """A claim under hypotheses that no point meets is proved, and said not to be evaluated."""
-    far = Theorem("c", "", (claim(a, "=", a),), given=(a,), assuming=(lt(50, a), lt(a, 50 + lift(1) / 1000)))
+def test_what_the_guard_cannot_evaluate_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim under hypotheses that no point meets is refused, and so is one that evaluation stumbles over."""
+    same = Theorem("c", "", (claim(a, "=", a),), given=(a,))
+    far = replace(same, assuming=(lt(50, a), lt(a, 50 + lift(1) / 1000)))
+    assert check(far, anything, guard=False).assurance == Assurance.PROVED
     checked = check(far, anything, guard=True)
-    assert checked.assurance == Assurance.PROVED
-    assert checked.unguarded == ("claim 1: not evaluated: it says something at 0 points only",)
-    assert not check(Theorem("c", "", (claim(a, "=", a),), given=(a,)), anything, guard=True).unguarded
+    assert checked.assurance == Assurance.REFUSED
+    assert "evaluation cannot confirm it: it says something at 0 of the points tried" in checked.refusal
+    assert check(same, anything, guard=True).assurance == Assurance.PROVED
+
+    def stumble(*_: object) -> None:
+        raise RuntimeError("no program for this")
+
+    monkeypatch.setattr("spec.language.evaluation.evaluator.Evaluator.values", stumble)
+    stumbled = check(same, anything, guard=True)
+    assert stumbled.assurance == Assurance.REFUSED
+    assert "evaluation cannot confirm it" in stumbled.refusal
 
 
 def test_a_line_of_a_derivation_that_the_guard_contradicts_is_not_one(

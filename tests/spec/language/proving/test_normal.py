@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from spec.language.binders import Bound, MaxOf, Sum
 from spec.language.expr import Func, Node, case, eq, exp, le, lift, sin, sqrt
-from spec.language.proving.deciding.place import vanishes
+from spec.language.proving.deciding.vanishing import vanishes
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.knowledge.linear import contradictory, follows, form
 from spec.language.proving.obligations import Undischarged, Unprovable

@@ -108,3 +108,12 @@ def test_a_mask_that_is_not_given_hides_nothing_whichever_way_masks_are_read() -
     total = Sum(softmax(s)[i, j], (j, 0, m - 1))
     made = equal(total, 1, (i, n), conventions={"fully_masked": "zero"})
     proved(made, softmax)
+
+
+def test_a_refusal_shows_the_whole_difference() -> None:
+    """Its last term as well as its first, however many there are."""
+    checked = check(equal((a + z + 1) ** 9, 0, given=(a, z)), anything, guard=False)
+    assert "a^9" in checked.refusal
+    assert "z^9" in checked.refusal
+    assert checked.refusal.count("a") > 40
+    assert "…" not in checked.refusal
