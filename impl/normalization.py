@@ -53,15 +53,12 @@ def rms_norm(
 
     ``gain="one_plus"`` multiplies by 1 + γ, as Gemma does. ValueError for another gain, for shapes that do not fit and for ε that
     is not above 0, TypeError unless ε is a number and x and γ share one floating dtype (γ may be float32 beside a 16-bit x). The
-    result has x's dtype; in 16 bits it is computed in float32, rounded
-    once. Source: Zhang & Sennrich 2019, "Root Mean Square Layer Normalization", equation 4.
+    result has x's dtype; in 16 bits it is computed in float32, rounded once. Source: Zhang & Sennrich 2019, "Root Mean Square Layer Normalization", equation 4.
     """
     shape = gamma.shape
     if len(shape) != 1 or x.shape[-1:] != shape:
         raise _refuse.shapes("normalization.rms_norm", "x (... d), gamma (d)", x=x, gamma=gamma)
     _check_eps("normalization.rms_norm", eps)
-    if gain not in ("gamma", "one_plus"):
-        raise ValueError(f"normalization.rms_norm: gain is 'gamma' or 'one_plus'; got {gain!r}")
     if gain == "one_plus":
         gamma = 1 + (gamma.float() if x.dtype.itemsize == 2 else gamma)
     if x.is_floating_point() and x.dtype.itemsize == 2 and gamma.dtype == torch.float32:

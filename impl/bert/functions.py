@@ -62,12 +62,6 @@ def layer(
     ``feedforward.relu``; ``approximation`` is that of GELU. BERT's ε is 1e-12. Errors are those of the parts;
     ValueError for another norm or activation. Source: Devlin et al. 2019, section 3; Xiong et al. 2020, figure 1.
     """
-    for name, given, options in (
-        ("norm", norm, ("post", "pre")),
-        ("activation", activation, ("gelu", "relu")),
-    ):
-        if given not in options:
-            raise ValueError(f"bert.layer: {name} is {options[0]!r} or {options[1]!r}; got {given!r}")
     W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2 = weights
 
     def network(x: Tensor) -> Tensor:
