@@ -1,6 +1,6 @@
 """A report as text, first things first: the verdict with its cause, the smallest counterexample, what else failed in a line each.
 
-What conforms is counted, and so is what was not run; ``verbose`` lists everything. Nothing here decides anything.
+What conforms is counted, and so is what was set aside or not run; ``verbose`` lists everything. Nothing here decides anything.
 """
 
 from __future__ import annotations
@@ -162,6 +162,7 @@ def rest_lines(report: Any, verbose: bool = False) -> Iterator[str]:
             yield f"imprecise: {check.message}"
     yield from _inconclusive_lines(report, verbose)
     yield from _conforming_lines(report, verbose)
+    yield from (f"set aside: {line}" for line in aside_lines(report))
     for each in report.properties:
         if verbose or each.notable:
             yield f"property: {each}"
@@ -195,6 +196,16 @@ def _conforming_lines(report: Any, verbose: bool) -> Iterator[str]:
         yield f"conforms: {len(found)} {'check' if len(found) == 1 else 'checks'}"
 
 
+def aside_lines(report: Any) -> Iterator[str]:
+    """How many examples were not judged though something was wrong there, by the reason, and of which checks."""
+    found: dict[str, dict[str, int]] = {}
+    for check in report.checks:
+        for why, count in check.details.get("set_aside", {}).items():
+            found.setdefault(why, {})[check.name] = count
+    for why, counts in found.items():
+        yield f"{sum(counts.values())} examples ({', '.join(counts)}): {why}"
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= LONG else text[:LONG] + " …"
 
@@ -203,6 +214,7 @@ __all__ = [
     "also_lines",
     "alone",
     "apart",
+    "aside_lines",
     "brief",
     "caught_lines",
     "counterexample_lines",

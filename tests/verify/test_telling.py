@@ -103,6 +103,16 @@ def test_what_alone_shows_it_is_said_with_when_it_was_seen():
     assert "caught" not in str(Report("scores.dot", "f", {}, [fine]))
 
 
+def test_what_was_set_aside_is_counted_with_its_reason():
+    """Of all checks together, whatever their verdict."""
+    why = "plain calls fail there, as is reported"
+    checks = [
+        CheckResult(name, "robustness", "conforms", 5, details={"set_aside": {why: 3}}) for name in "ab"
+    ]
+    told = str(Report("scores.dot", "f", {}, checks)).splitlines()
+    assert f"set aside: 6 examples (a, b): {why}" in told
+
+
 def test_the_examples_until_the_first_violation_are_counted():
     """All that were judged before, in whatever check, and the one that shows it; of a gradient those of the values, too."""
 

@@ -70,7 +70,7 @@ class CaseProperty(Property[Any]):
             seen = self.asked.judge(self.check, case)
         except Unsupported as said:  # of this problem: it is passed over
             self.unsupported = str(said)
-            return Outcome(idle=True)
+            return Outcome.set_aside("declared unsupported")
         self.idle += seen.idle
         if seen.ratio is not None:
             self.ratios.append(seen.ratio)

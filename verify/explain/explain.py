@@ -35,7 +35,7 @@ from verify.explain.probes import (
     transposed,
     unread_inputs,
 )
-from verify.explain.sizes import at_entries, at_sizes
+from verify.explain.sizes import at_entries, at_masks, at_sizes
 from verify.explain.slopes import stopped
 from verify.faults import Unsupported
 from verify.properties.edges_of_use import REMEDY, leaking
@@ -73,6 +73,7 @@ CAUSES: Causes = (
     (unread_inputs, Reason.CAUSE),
     (looks_ahead, Reason.CAUSE),
     (in_a_narrower_type, Reason.CAUSE),
+    (at_masks, Reason.SIZES),
 )
 """Causes that are looked for where no other conventions explain what fails."""
 

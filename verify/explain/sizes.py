@@ -12,7 +12,7 @@ from math import isfinite, isqrt
 import numpy as np
 
 from spec.language.evaluation.binding import sizes_at
-from spec.language.evaluation.dimensions import Size
+from spec.language.evaluation.dimensions import Size, whole
 from verify.explain.evidence import MOST, SPOILT, Evidence, Witness
 from verify.inputs.examples import Recipe
 from verify.properties.slopes import REAL
@@ -31,6 +31,8 @@ SEEDS = 2
 MASKS = ("no mask", "all True", "random mask")
 LARGER, FACTOR = 0.85, 10
 """The share of pairs of which the failing example has the larger entries, and how much larger these are at least."""
+LEAST_FAILING, MOST_CHANGED = 3, 8
+"""So many examples have to fail for masks to be the reason, and so many of them are called with a mask in the place of none."""
 ONLY_WHERE = "fails only where"
 """How it is said in which cases alone a callable fails."""
 
@@ -230,6 +232,26 @@ def _of_two(a: Size, b: Size) -> Iterator[tuple[str, Of, Of]]:
         yield f"{said}{from_on}", holds, lambda n, least=least: min(n) >= least  # type: ignore[misc]
 
 
+# Some masks alone --------------------------------------------------------------------------------------------------------
+
+
+def at_masks(evidence: Evidence) -> str:
+    """Whether it fails only where no mask is passed, or only where one is: all else stays, in calls that are made for it."""
+    failing = [w for w in (*evidence.ordinary, *evidence.drawn) if w.fails]
+    masks = [t for t in evidence.formula.tensors if t.role == "mask"] if evidence.caller.takes_mask else []
+    for mask in masks if len(failing) >= LEAST_FAILING else ():
+        passed = [w.example.inputs[mask.name] is not None for w in failing]
+        if any(passed) != all(passed):
+            continue
+        others = []
+        for example in (w.example for w in failing[:MOST_CHANGED]):
+            hides_nothing = np.ones([whole(size, example.sizes) for size in mask.shape], bool)
+            others.append(example.changed(**{mask.name: None if all(passed) else hides_nothing}))
+        if not any(w.fails for w in evidence.seen(others)):
+            return f"{ONLY_WHERE} {'a' if all(passed) else 'no'} mask is passed"
+    return ""
+
+
 # Some entries alone ------------------------------------------------------------------------------------------------------
 
 
@@ -262,4 +284,4 @@ def at_entries(evidence: Evidence) -> str:
     return ""
 
 
-__all__ = ["at_entries", "at_sizes"]
+__all__ = ["at_entries", "at_masks", "at_sizes"]

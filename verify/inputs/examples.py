@@ -282,7 +282,7 @@ class Space:
                 shape = (*batch, *shape) if item.role in ("data", "mask") else shape
                 inputs[item.name] = self._draw_input(item, shape, sizes, recipe, lead, dtype, random)
         names = [lead.name] if lead.name else []
-        names += [mask.name] if self.masked and mask.name != "no mask" else []
+        names += [mask.name] if self.masked and len(self.masks) > 1 else []
         seed = recipe.seed % 2**31
         return self.restrict(
             Example(inputs, dtype, sizes, ", ".join(names), batch, seed, supported=self.supported)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from verify.telling import also_lines, falsified_lines, first, report_lines
+from verify.telling import also_lines, aside_lines, falsified_lines, first, report_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -282,6 +282,9 @@ def print_details(console: Console, reports: Sequence[Report]) -> None:
     _print_grouped(console, "Properties[/bold], reported and not judged:", properties)
     notes = ((note, r.target) for r in reports for note in r.notes)
     _print_grouped(console, "Notes[/bold]", notes)
+    _print_grouped(
+        console, "Set aside[/bold]", ((line, r.target) for r in reports for line in aside_lines(r))
+    )
     unrun = (
         (f"theorem {name} was not run: {why}", r.target) for r in reports for name, why in r.not_run.items()
     )

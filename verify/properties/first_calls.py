@@ -57,6 +57,9 @@ def meet(setting: Setting, kinds: list[str]) -> None:
         report.has(SHAPES, sentence, "some")
     for kind, said in found.declined.items():
         report.has(ARITHMETIC, f"{kind} is not supported ({said}): judged in the other types", "float32")
+    if found.recovered:
+        said = f"{found.recovered}; made again, the same call returns"
+        report.checks.append(CheckResult(FIRST, "value", FALSIFIED, 1, message=said, leads=True))
     report.sizes, report.leading = str(caller.sizes), caller.leading
 
 
@@ -74,7 +77,7 @@ def first_value(setting: Setting, dtype: str) -> First | None:
         return None
     if setting.caller.hung:
         _hung(setting.report, dtype, outcome.message)
-    if not outcome.fails or outcome.got is None:  # one that raises is asked about what it takes
+    if not outcome.fails:
         return None
     result = CheckResult(FIRST, "value", FALSIFIED, 1, outcome.ratio, message=outcome.message, dtype=dtype)
     result.counterexample = counterexample(setting, example, outcome)
@@ -82,17 +85,30 @@ def first_value(setting: Setting, dtype: str) -> First | None:
 
 
 def report_first_value(setting: Setting, first: First | None) -> None:
-    """Put it into the report where no other value is wrong, and the same call is right now; else it says nothing new."""
-    report = setting.report
-    if first is None or setting.caller.hung or any(c.kind == "value" for c in report.falsified):
+    """Put it into the report where no other value is wrong, and values in its type are judged.
+
+    A call that raises then, and now, is asked about what it takes.
+    """
+    report, caller = setting.report, setting.caller
+    if first is None or caller.hung or any(c.kind == "value" for c in report.falsified):
         return
     example, result = first
-    if judge_value(setting.judge, setting.caller, example).fails:
+    if any(check.reported for check in report.checks if check.name == f"value in {example.dtype}"):
+        return
+    raised = result.counterexample is None or result.counterexample.got is None
+    if raised and (caller.leading or caller.declined):  # it is called otherwise since
+        return
+    fails = judge_value(setting.judge, caller, example).fails
+    if fails and raised:
         return
     result.leads = True
     report.checks.insert(0, result)
-    report.reason = Reason.CALLS
-    report.hint = "only the first call is wrong: those that follow conform"
+    report.reason = Reason.UNSTEADY if fails else Reason.CALLS
+    report.hint = (
+        "the first call is wrong, and so is the same call now; others conform in between"
+        if fails
+        else "only the first call is wrong: those that follow conform"
+    )
 
 
 def called_at_all(setting: Setting, dtype: str) -> None:

@@ -17,7 +17,7 @@ import torch
 
 from verify.faults import Fault
 from verify.inputs.examples import Example
-from verify.inputs.layouts import transposed, with_gaps
+from verify.inputs.layouts import LAYOUTS, Layout, axes_reversed, contiguous, transposed, with_gaps
 from verify.properties.gradients import backward, compared, judge_gradient
 from verify.properties.judge import Judge
 from verify.properties.slopes import expected_batch, unsaid
@@ -27,6 +27,8 @@ from verify.subject.caller import Caller
 
 MANY = 4
 """Of so many inputs each example tries all, one at a time; of more, which take as many calls, half."""
+OTHER = 3
+"""So many layouts of the inputs are tried at each example."""
 Scene = Callable[[Judge, Caller, Example], Outcome]
 
 
@@ -93,13 +95,20 @@ def with_ones(example: Example) -> Example:
 
 @_judged
 def stored_otherwise(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """Cotangents that are not contiguous, then those that a sum over the outputs passes back."""
-    outcomes = []
-    for case, ways in ((example, (with_gaps, transposed)), (with_ones(example), (of_stride_0,))):
+    """Cotangents that are not contiguous, those that a sum over the outputs passes back, and inputs in other layouts in turn."""
+    outcomes, first = [], OTHER * example.turn
+    inputs = [LAYOUTS[1 + each % (len(LAYOUTS) - 1)] for each in range(first, first + OTHER)]
+    plain: list[tuple[Layout, Layout]] = [
+        (cotangent, contiguous) for cotangent in (with_gaps, transposed, axes_reversed)
+    ]
+    for case, ways in (
+        (example, [*plain, *((contiguous, layout) for layout in inputs)]),
+        (with_ones(example), [(of_stride_0, contiguous)]),
+    ):
         expected: Any = None
-        for stored in ways:
-            arguments = _leaves(caller, case)
-            found = backward(caller, case, arguments, _results(caller, case, arguments), stored)
+        for cotangent, layout in ways:
+            arguments = [layout(a) for a in _leaves(caller, case)]
+            found = backward(caller, case, arguments, _results(caller, case, arguments), cotangent)
             expected = expected or expected_batch(judge, case, list(found))
             outcomes.append(compared(judge, caller, case, found, expected))
     return worst(outcomes)

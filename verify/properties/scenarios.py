@@ -7,8 +7,9 @@ nothing is compared bitwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import torch
 from verify.faults import Fault
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, rounded
-from verify.inputs.layouts import LAYOUTS, Layout, with_gaps
+from verify.inputs.layouts import LAYOUTS, packed
 from verify.inputs.sizes import ALIKE
 from verify.properties import gradient_scenarios, shared_inputs
 from verify.properties.boundaries import at_a_boundary, boundary_examples, limits
@@ -39,26 +40,30 @@ from verify.subject.returned import values
 
 WRITTEN_TO = "results written to"
 """A scenario that is a property."""
-CHANGED = 2
-"""How many changes of some of its inputs an example is called with."""
+ALONE = 24
+"""So many calls with one input in another layout an example makes at most, of all that there are."""
+FEWEST = 4
+"""So many examples a scenario has at least: in as many, each choice of inputs has had its turn to change."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario: its name, how it is played, the batch its examples have, what it needs, and the inputs that are called.
+    """A scenario: its name, how it is played, the leading dimensions that its examples have in turn, what it needs, and the
+    inputs that are called.
 
     One about ``gradients`` has cotangents in its examples, is played in regimes in which derivatives are judged, and only on
     callables whose gradients conform. One with ``examples`` of its own draws them itself, with cotangents in the types in which
     gradients conform; a plain call is what it is about. One that ``repeats`` consists of plain
-    calls, at inputs never seen before: that another is wrong, too, excuses it only if it came first. One that is ``fresh`` has a
+    calls, at inputs never seen before: if one is wrong at their first sight, that is reported. One that is ``fresh`` has a
     few examples, of sizes never seen before. ``besides`` are examples that the statement alone is asked for, too. One with
     batches of ``as_many`` members as the example's own sizes has such for all examples but the first; one of ``ones`` has more
-    examples, at which one size alone is 1, and is about plain calls, too.
+    examples, at which one size alone is 1, and is about plain calls, too. One of ``usual`` examples has unit normal data and
+    random masks, of which most can be said, or none.
     """
 
     name: str
     play: Scene
-    batch: tuple[int, ...] = ()
+    leads: tuple[tuple[int, ...], ...] = ((),)
     sizes: int | None = None
     mask: int | None = None
     calls: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: (example,)
@@ -69,6 +74,7 @@ class Scenario:
     besides: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: ()
     as_many: bool = False
     ones: bool = False
+    usual: bool = False
 
 
 def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
@@ -85,26 +91,64 @@ def one_call(judge: Judge, caller: Caller, example: Example) -> Outcome:
 
 
 def non_contiguous(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """The same entries in every layout but the contiguous one."""
-    passed = _passed(caller, example)
-    return worst([judge_call(judge, caller, example, [layout(a) for a in passed]) for layout in LAYOUTS[1:]])
+    """The same entries in every layout but the contiguous one: of all inputs at once, and of each by itself in turn."""
+    passed, outcome = _passed(caller, example), Outcome()
+    every = [
+        *(([layout(a) for a in passed], layout.__name__) for layout in LAYOUTS[1:]),
+        (packed(passed), "packed"),
+    ]
+    ways: list[tuple[list[Any], str, str]] = []
+    for stored, name in every:
+        moved = [place for place, (new, old) in enumerate(zip(stored, passed, strict=True)) if new is not old]
+        alone = [
+            ([*passed[:at], stored[at], *passed[at + 1 :]], name, str(judge.formula.inputs[at]))
+            for at in moved
+        ]
+        ways += alone if len(moved) > 1 else []
+    share = max(2, -(-len(ways) // ALONE))
+    together = [(stored, name, "all inputs") for stored, name in every if any(map(is_not, stored, passed))]
+    for arguments, name, which in (*together, *ways[(example.turn + example.turn // 6) % share :: share]):
+        outcome = outcome.worse(judge_call(judge, caller, example, arguments))
+        if outcome.fails:
+            outcome.message += f", where {which} lie otherwise in memory: {name.replace('_', ' ')}"
+            break
+    return outcome
+
+
+def _expanded(judge: Judge, example: Example) -> Iterator[tuple[Example, dict[str, Any]]]:
+    """The example where all data are one member, for the whole batch or for its last dimension; then one of them alone, in
+    turn. With it those members as they are stored, with axes of size one.
+    """
+    kept = example.turn // 4 % max(1, len(example.batch))
+    first = (slice(None),) * kept + (slice(1),) * (len(example.batch) - kept)
+    names = [
+        t.name
+        for t in judge.formula.tensors
+        if t.role in ("data", "mask") and isinstance(example.inputs.get(t.name), np.ndarray)
+    ]
+    for part in (names, [names[example.turn % len(names)]])[: len(names)]:
+        one = {name: example.inputs[name][first] for name in part}
+        yield (
+            example.changed(
+                **{k: np.array(np.broadcast_to(v, example.inputs[k].shape)) for k, v in one.items()}
+            ),
+            one,
+        )
 
 
 def expanded_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """A batch of three that is one member, expanded with stride 0."""
-    copies = (3,)
-    arguments = [
-        a.expand(*copies, *a.shape) if isinstance(a, torch.Tensor) and item.role in ("data", "mask") else a
-        for item, a in zip(judge.formula.inputs, _passed(caller, example), strict=False)
-    ]
-    every = {
-        t.name: np.broadcast_to(example.inputs[t.name], (*copies, *np.shape(example.inputs[t.name])))
-        for t in judge.formula.tensors
-        if t.role in ("data", "mask") and isinstance(example.inputs.get(t.name), np.ndarray)
-    }
-    return judge_call(
-        judge, caller, replace(example, inputs={**example.inputs, **every}, batch=copies), arguments
-    )
+    """A batch in which all data, or one of them, are one member, expanded with stride 0."""
+    outcomes = []
+    for meant, one in _expanded(judge, example):
+        passed = _passed(caller, example.changed(**one))
+        arguments = [
+            a.expand(np.shape(meant.inputs[str(item)]))
+            if str(item) in one and isinstance(a, torch.Tensor)
+            else a
+            for item, a in zip(judge.formula.inputs, passed, strict=False)
+        ]
+        outcomes.append(judge_call(judge, caller, meant, arguments))
+    return worst(outcomes)
 
 
 def others(judge: Judge, example: Example) -> Example:
@@ -169,34 +213,69 @@ def _read(results: Sequence[torch.Tensor]) -> list[np.ndarray[Any, Any]]:
 
 
 def some_changed(judge: Judge, example: Example) -> tuple[Example, ...]:
-    """The example, and the same with other values for some inputs only: all parameters, all data, or one input alone.
+    """The example, and the same with other values for some inputs only: all numbers; all parameters, all data, or one of them.
 
-    Which, goes in turn from example to example, :data:`CHANGED` for each.
+    Which arrays, goes in turn from example to example. They are changed to other values, and to such as
+    have the same sum, the same sizes, or the same beginning, and may be taken for what they were.
     """
     other = others(judge, example)
-    given = [t for t in judge.formula.tensors if isinstance(example.inputs.get(t.name), np.ndarray)]
-    groups = [
-        [t.name for t in given if (t.role == "parameter") == parameters] for parameters in (True, False)
-    ]
-    parts = [group for group in groups if 1 < len(group) < len(given)] + [[t.name] for t in given]
-    first = CHANGED * example.turn % max(1, len(parts))
-    chosen = (parts[first:] + parts[:first])[:CHANGED]
-    return example, *(example.changed(**{name: other.inputs[name] for name in part}) for part in chosen)
+    given = {t.name: t for t in judge.formula.tensors if isinstance(example.inputs.get(t.name), np.ndarray)}
+    numbers = [t.name for t in judge.formula.tensors if isinstance(example.inputs.get(t.name), float)]
+    parameters = [name for name, t in given.items() if t.role == "parameter"]
+    groups = [parameters, [name for name in given if name not in parameters]]
+    parts = [group for group in groups if 1 < len(group) < len(given)] + [[name] for name in given]
+    cases = [example.changed(**{name: other.inputs[name] for name in numbers})] if numbers else []
+    many = max(2, -(-len(parts) // FEWEST))
+    first = (many * example.turn + example.turn // FEWEST) % max(1, len(parts))
+    for place, part in enumerate((parts[first:] + parts[:first])[:many]):
+        like = MISTAKEN[(example.turn + place) % len(MISTAKEN)]
+        real = [name for name in part if given[name].domain in REAL]
+        cases.append(example.changed(**{name: other.inputs[name] for name in part}))
+        cases += (
+            [example.changed(**{n: like(example.inputs[n], other.inputs[n]) for n in real})] if real else []
+        )
+    return example, *cases
+
+
+def _reversed(value: Any, other: Any) -> Any:
+    """The same entries in another order: sums and sizes of all stay."""
+    return np.flip(value).copy()
+
+
+def _other_signs(value: Any, other: Any) -> Any:
+    """Every second entry with the other sign, where there are both: the sizes of all stay."""
+    signs = np.where(np.arange(value.size).reshape(value.shape) % 2, -1.0, 1.0)
+    return value * signs if (value < 0).any() else _reversed(value, other)
+
+
+def _another_end(value: Any, other: Any) -> Any:
+    """Another last entry: what stands before it stays."""
+    made = value.copy()
+    made.flat[-1:] = other.flat[-1:]
+    return made
+
+
+MISTAKEN = (_another_end, _reversed, _other_signs)
+"""Changes of an array that leave what may be taken for all of it."""
 
 
 def some_change(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """Some inputs change, at the same address, while all others are the very same tensors.
+    """Some inputs change, mostly at the same address, while all others are the very same tensors.
 
     Whatever is kept from call to call (a projected memory, a packed weight) is out of date if it depends on an input that its key
-    leaves out. The new values are in a new tensor without a history, in the storage that the old one gave up.
+    leaves out. The new values are in a new tensor without a history, in the storage that the old one gave up, or, one
+    time in three, in a storage of their own.
     """
     plain, *cases = some_changed(judge, example)
     kept, outcomes = _passed(caller, plain), []
-    for case in cases:
+    for number, case in enumerate(cases):
         outcomes.append(judge_call(judge, caller, plain, kept))
         arguments, renewed = list(kept), []
         for place, (item, new) in enumerate(zip(judge.formula.inputs, _passed(caller, case), strict=False)):
-            if case.inputs.get(str(item)) is not plain.inputs.get(str(item)):
+            if case.inputs.get(str(item)) is plain.inputs.get(str(item)):
+                continue
+            arguments[place] = new
+            if isinstance(new, torch.Tensor) and (number + example.turn // 2) % 3:
                 renewed.append((kept[place], kept[place].clone()))
                 arguments[place] = kept[place].data.copy_(new).data
         outcomes.append(judge_call(judge, caller, case, arguments))
@@ -280,30 +359,35 @@ def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -
     return Outcome(effective=True)
 
 
-def drawn(layout: Layout) -> Scene:
-    """A scenario for laws: inputs rearranged; shapes and types of the results are held, values are not compared."""
-
-    def play(judge: Judge, caller: Caller, example: Example) -> Outcome:
-        try:
+def drawn_otherwise_stored(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """For laws: inputs in every layout; shapes and types of the results are held, values are not compared."""
+    try:
+        for layout in LAYOUTS[1:]:
             passed = [layout(a) for a in _passed(caller, example)]
             caller.results(passed, example.sizes, example.batch, None)
-        except Fault as fault:
-            return Outcome.of_fault(fault, judge.formula.title)
-        return Outcome(effective=True)
-
-    return play
+    except Fault as fault:
+        return Outcome.of_fault(fault, judge.formula.title)
+    return Outcome(effective=True)
 
 
 VALUES: tuple[Scenario, ...] = (
-    Scenario("a batch equals its members", one_call, (5,), as_many=True),
-    Scenario("two leading dimensions", one_call, (2, 3)),
-    Scenario("three leading dimensions", one_call, (2, 1, 2), fresh=True),
-    Scenario("a batch of one", one_call, (1,)),
+    Scenario("a batch equals its members", one_call, ((5,),), as_many=True),
+    Scenario("two leading dimensions", one_call, ((2, 3), (2, 2))),  # equal ones may be mixed up
+    Scenario("three leading dimensions", one_call, ((2, 1, 2),), fresh=True),
+    Scenario("a batch of one", one_call, ((1,),)),
     Scenario("sizes of one", one_call, sizes=6, ones=True),
-    Scenario("non-contiguous inputs", non_contiguous),
-    Scenario("expanded inputs", expanded_batch),
-    Scenario("same shapes, other values", again_with_others, calls=_both),
-    Scenario("some inputs change, the others stay", some_change, calls=some_changed),
+    Scenario("non-contiguous inputs", non_contiguous, ((), (2, 3), (2,)), usual=True),
+    Scenario(
+        "expanded inputs",
+        expanded_batch,
+        ((3,), (2, 2)),
+        usual=True,
+        besides=lambda judge, example: tuple(meant for meant, _ in _expanded(judge, example)),
+    ),
+    Scenario("same shapes, other values", again_with_others, ((), (2,), ()), calls=_both),
+    Scenario(
+        "some inputs change, the others stay", some_change, ((), (2,), ()), calls=some_changed, usual=True
+    ),
     Scenario("same inputs twice", twice, repeats=True),
     Scenario(
         "one tensor for several inputs",
@@ -313,11 +397,12 @@ VALUES: tuple[Scenario, ...] = (
     ),
     Scenario("with and without gradients", with_grad_on_and_off),
     Scenario(UNREAD, nan_in_masked_slots, mask=3),
-    Scenario("gradients of a batch", gradient_scenarios.one_backward, (3,), gradients=True),
+    Scenario("gradients of a batch", gradient_scenarios.one_backward, ((3,), (2, 3)), gradients=True),
     Scenario("gradients of one input at a time", gradient_scenarios.one_at_a_time, gradients=True),
     Scenario(
         "gradients from cotangents stored otherwise",
         gradient_scenarios.stored_otherwise,
+        ((), (2,)),
         gradients=True,
         besides=lambda judge, example: (gradient_scenarios.with_ones(example),),
     ),
@@ -327,8 +412,10 @@ VALUES: tuple[Scenario, ...] = (
         calls=_both,
         gradients=True,
     ),
-    Scenario(shared_inputs.VALUES, shared_inputs.values_of_shared, (3,), mask=1),
-    Scenario(shared_inputs.GRADIENTS, shared_inputs.gradients_of_shared, (3,), mask=1, gradients=True),
+    Scenario(shared_inputs.VALUES, shared_inputs.values_of_shared, ((3,),), mask=1),
+    Scenario(
+        shared_inputs.GRADIENTS, shared_inputs.gradients_of_shared, ((3,), (2, 3)), mask=1, gradients=True
+    ),
     Scenario("large sizes", one_large_size, examples=large_examples),
     Scenario("a large batch", of_a_large_batch, examples=large_batch),
     Scenario("at a boundary", at_a_boundary, examples=boundary_examples),
@@ -337,10 +424,10 @@ VALUES: tuple[Scenario, ...] = (
 )
 
 LAWS: tuple[Scenario, ...] = (
-    Scenario("same seed, same result", same_generator_same_result, (3,)),
+    Scenario("same seed, same result", same_generator_same_result, ((3,),)),
     Scenario("no leading dimension", same_generator_same_result),
-    Scenario("two leading dimensions", same_generator_same_result, (2, 3)),
-    Scenario("non-contiguous inputs", drawn(with_gaps), (3,)),
+    Scenario("two leading dimensions", same_generator_same_result, ((2, 3),)),
+    Scenario("non-contiguous inputs", drawn_otherwise_stored, ((3,), (), (2, 3))),
 )
 
 

@@ -1,7 +1,8 @@
 """Scenes of use as properties: what a scenario plays, at examples of its own, and what it comes to.
 
-A scene that fails says nothing of the scene if a plain call fails at the same inputs. Then it is the plain call that is reported
-as wrong, if it was not before, and the example is set aside, counted and said.
+A scene that fails says nothing of the scene if plain calls were found wrong before, and are wrong at the same inputs; or if they
+are wrong at inputs that no call has seen, which is reported then. The example is set aside, counted and said. Plain calls that
+were right, and are wrong behind the scene at what it was called with, are no excuse: what the scene left behind may be why.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import cycle
 
+import numpy as np
+
+from spec.language.evaluation.dimensions import Size
 from verify.edges import EDGES, SHAPES, STRICT, UNREAD
 from verify.faults import NoGradient
-from verify.inputs.examples import Example, Recipe, Space, members
+from verify.inputs.examples import Example, Recipe, Space, members, rounded
 from verify.inputs.simplest import Plain
 from verify.inputs.sizes import ONE_LARGER
 from verify.properties import shared_inputs
 from verify.properties.edges_of_use import REMEDY, leaking
 from verify.properties.gradients import judge_gradient
+from verify.properties.judge import Judge
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.plain_calls import (
     ExampleProperty,
@@ -27,10 +33,10 @@ from verify.properties.plain_calls import (
     ValueProperty,
     usable_types,
 )
-from verify.properties.scenarios import WRITTEN_TO, Scenario, applicable
+from verify.properties.scenarios import FEWEST, WRITTEN_TO, Scenario, applicable
 from verify.properties.setting import Setting
 from verify.properties.shared_inputs import shared
-from verify.properties.slopes import announce, with_cotangents
+from verify.properties.slopes import REAL, announce, with_cotangents
 from verify.properties.values import judge_value
 from verify.report import (
     CONFORMS,
@@ -48,6 +54,13 @@ from verify.search.outcome import Outcome
 from verify.search.property import SECONDS
 from verify.subject.wording import refusal
 
+PLAIN_FAILS = "plain calls fail there, as is reported"
+DECLINED = "it declines them by an error, as is reported"
+"""Why examples are set aside."""
+NEW = 1 - 2.0**-4
+"""The factor that makes of real inputs others that no call has seen, and that are about as large."""
+NUMBERS = 17, 41
+"""Where the numbers of sizes begin that no other example has, and where they end."""
 TOGETHER = 2
 """So many examples of a scene share their sizes, and are evaluated together."""
 
@@ -61,8 +74,8 @@ class SceneProperty(ExampleProperty):
         super().__init__(setting)
         self.scenario, self.kinds = scenario, kinds
         self.name = f"robustness: {scenario.name}"
-        self.set_aside = 0
         self.plain_found: tuple[Example, Outcome] | None = None
+        self.failing: Example | None = None
 
     @property
     def types(self) -> list[str]:
@@ -84,7 +97,7 @@ class SceneProperty(ExampleProperty):
     def plain(self) -> Plain:
         """With the leading dimensions of the scene, and cotangents for gradients."""
         outputs = tuple(self.setting.judge.flat.outputs) if self.scenario.gradients else ()
-        return replace(super().plain, outputs=outputs, batch=self.scenario.batch)
+        return replace(super().plain, outputs=outputs, batch=self.scenario.leads[0])
 
     def groups(self) -> Iterator[Sequence[Example]]:
         """The planned examples one by one; those of all scenes of a kind are announced together."""
@@ -111,47 +124,62 @@ class SceneProperty(ExampleProperty):
             setting.scenes |= drawn
         return setting.scenes.pop(self.scenario.name)
 
-    def values_are_wrong(self) -> bool:
-        """Whether plain calls were found wrong before."""
-        return any(c.kind == "value" and c.verdict == FALSIFIED for c in self.setting.report.checks)
+    def are_wrong(self, kind: str) -> bool:
+        """Whether plain calls were found wrong before, in their values or gradients."""
+        return any(c.kind == kind and c.verdict == FALSIFIED for c in self.setting.report.checks)
 
     def judge(self, case: Example) -> Outcome:
-        """What the scene comes to; set aside where plain calls at these inputs fail, which are reported instead.
-
-        Of a scene that repeats plain calls only those count that fail before it: it may well be why they fail after it.
+        """What the scene comes to; set aside where plain calls fail that are reported: those at these inputs, where others were
+        found wrong before, or those at inputs as large that no call has seen.
         """
-        judge, caller = self.setting.judge, self.setting.caller
-        plain = self.plain_failure(case) if self.scenario.repeats else None
+        scenario, first = self.scenario, self.failing is None
+        # Where plain calls are repeated, only those before it are no matter of the scene.
+        if scenario.repeats and first and (plain := self.plain_failure(case)):
+            return self.excused(plain)
         try:
-            outcome = self.scenario.play(judge, caller, case)
+            outcome = scenario.play(self.setting.judge, self.setting.caller, case)
         except NoGradient as said:  # elsewhere there are gradients, or none would have been asked for
-            outcome = Outcome(ratio=math.inf, message=str(said), violates=judge.formula.title)
-        if outcome.fails and self.declines(case, outcome):
-            return Outcome(idle=True)
-        if outcome.fails and not self.scenario.repeats:
-            plain = self.plain_failure(case)
-        if outcome.fails and plain is not None:
-            self.set_aside += 1
-            if not self.scenario.fresh:  # what the scene left behind may be why the call after it fails
-                self.plain_found = self.plain_found or plain
-            return Outcome()
+            outcome = Outcome(ratio=math.inf, message=str(said), violates=self.setting.judge.formula.title)
+        if not outcome.fails:
+            return outcome
+        if self.declines(case, outcome):
+            return Outcome.set_aside(DECLINED)
+        known = not scenario.repeats and self.are_wrong("gradient" if scenario.gradients else "value")
+        if known and (plain := self.plain_failure(case)):
+            return self.excused(plain)
+        # A plain call of fresh sizes may fail by what the scene left behind.
+        if first and not scenario.fresh and (plain := self.plain_failure(case, unseen=True)):
+            return self.excused(plain)
+        self.failing = self.failing or case
         return outcome
+
+    def excused(self, plain: tuple[Example, Outcome]) -> Outcome:
+        """The outcome of a scene that is set aside for a plain call, which is reported."""
+        self.plain_found = self.plain_found or plain
+        return Outcome.set_aside(PLAIN_FAILS)
 
     def declines(self, case: Example, outcome: Outcome) -> bool:
         """Whether a failing call says that it does not take the example, which nothing promises that it does."""
         return False
 
-    def plain_failure(self, case: Example) -> tuple[Example, Outcome] | None:
-        """A plain call at the inputs of the scene, member by member, that fails; a draw of a law is no such call."""
+    def plain_failure(self, case: Example, unseen: bool = False) -> tuple[Example, Outcome] | None:
+        """A plain call at the inputs of the scene, member by member, that fails; a draw of a law is no such call.
+
+        With ``unseen`` each call has real inputs of its own, which are about as large: what is kept of others does not serve it.
+        """
         judge, caller = self.setting.judge, self.setting.caller
         if judge.formula.law is not None:
             return None
         judged = judge_gradient if self.scenario.gradients else judge_value
+        factor = 1.0
         for called in self.scenario.calls(judge, case):
             for at in members(called.batch):
                 seeds = {name: value[at] for name, value in called.cotangents.items()}
                 inputs = called.single(judge.formula, at)
                 single = replace(called, inputs=inputs, batch=(), cotangents=seeds)
+                if unseen:
+                    factor *= NEW
+                    single = scaled(judge, single, factor)
                 outcome = judged(judge, caller, single)
                 if outcome.fails:
                     return single, outcome
@@ -181,21 +209,23 @@ class SceneProperty(ExampleProperty):
 
     def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
         """Nothing where the scene never applies."""
-        if not found.examples and not found.unsupported and not self.setting.clock.over:
+        if not (found.examples or found.set_aside or found.unsupported or self.setting.clock.over):
             return []
         result.dtype = None
         if self.plain_found is not None:
             self.report_plain_failure(*self.plain_found)
-        if self.set_aside:
-            said = (
-                f"{self.set_aside} of its examples were set aside: plain calls fail at them, as is reported"
-            )
-            result.details["set_aside"] = self.set_aside
-            if result.verdict != FALSIFIED:
-                result.message = said
-                if not found.effective:
-                    result.verdict = INCONCLUSIVE
         return [result]
+
+
+def scaled(judge: Judge, example: Example, factor: float) -> Example:
+    """The example with all real arrays times a factor."""
+    fixed, within, changed = dict(example.supported.fixed), example.supported.within, {}
+    for item in judge.formula.tensors:
+        value = example.inputs.get(item.name)
+        if item.domain in REAL and item.name not in fixed and isinstance(value, np.ndarray):
+            changed[item.name] = rounded(factor * value, example.dtype)
+    made = example.changed(**changed)
+    return made if within is None else within.brought(made)
 
 
 class SizedScene(SceneProperty):
@@ -209,7 +239,7 @@ class SizedScene(SceneProperty):
 
     def reason_against(self) -> str:
         """Not where others are wrong already, or where a large batch is called member by member."""
-        if self.values_are_wrong():
+        if self.are_wrong("value"):
             return "values are wrong already"
         alone = self.scenario.name == "a large batch" and self.setting.caller.leading == (0,)
         return "a batch is called member by member" if alone else super().reason_against()
@@ -217,7 +247,7 @@ class SizedScene(SceneProperty):
     @property
     def plain(self) -> Plain:
         """With cotangents where the example has some."""
-        return replace(super().plain, batch=self.scenario.batch)
+        return replace(super().plain, batch=self.scenario.leads[0])
 
     def examples(self) -> Iterable[Example]:
         """Its own, with cotangents in the types in which gradients conform."""
@@ -228,7 +258,7 @@ class SizedScene(SceneProperty):
         space = setting.space(moderate=True)
         return self.scenario.examples(setting.judge, space, setting.seed, kinds, graded)
 
-    def plain_failure(self, case: Example) -> tuple[Example, Outcome] | None:
+    def plain_failure(self, case: Example, unseen: bool = False) -> tuple[Example, Outcome] | None:
         """None: they are plain calls themselves, at sizes of their own."""
         return None
 
@@ -353,50 +383,54 @@ def scenario_examples(
     setting: Setting, scenario: Scenario, space: Space, dtypes: list[str]
 ) -> Iterator[Example]:
     """The examples on which a scenario is played."""
-    count = max(4, setting.max_examples // (24 if space.sizing.dear else 12)) if not scenario.fresh else 4
+    share = setting.max_examples // (24 if space.sizing.dear else 12)
+    count = FEWEST if scenario.fresh else max(FEWEST, share)
     before: Recipe | None = None
+    leads = scenario.leads if any(t.role == "data" for t in space.formula.tensors) else ((),)
     # At inputs of the other scenarios the callable has been called before.
     unseen = setting.seed + (19 if scenario.repeats else 3)
     for turn, recipe in enumerate(space.plan(count, unseen)):
         if turn % TOGETHER and before is not None:
             recipe = recipe._replace(sizes=before.sizes, variant=before.variant)
         before = recipe
+        if scenario.usual:
+            recipe = recipe._replace(regime=0, other=0, mask=int(turn % FEWEST != 1))
         sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
         mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
-        lead = _lead(scenario) if turn % 4 > 1 else scenario.batch
+        lead = leads[turn // TOGETHER % len(leads)]
         if scenario.as_many and turn and (own := _own(space, recipe, turn)):
             lead, mask = own, 1 + turn % 2  # drawn anew for each member
         recipe = recipe._replace(
             sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
         )
+        new = None
         if scenario.fresh:
+            seed = [recipe.seed, *scenario.name.encode()]
             recipe = recipe._replace(sizes=ONE_LARGER, variant=recipe.seed)
-        example = space.example(
-            recipe,
-            dtypes[turn // TOGETHER % len(dtypes)],
-            lead,
-        )
+            new = _new_sizes(space, seed) if turn % TOGETHER == 0 else None
+        example = space.example(recipe, dtypes[turn // TOGETHER % len(dtypes)], lead, new)
         example.turn = turn
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
     for recipe in space.ones(setting.seed) if scenario.ones else ():
-        example = space.example(recipe, dtypes[0], scenario.batch)
+        example = space.example(recipe, dtypes[0], leads[0])
         said = ", ".join(f"{size} = 1" for size, number in example.sizes.items() if number == 1)
         if not said:  # a rule of sizes keeps it from being so
             continue
         yield replace(example, regime=f"sizes of one: {said}")
 
 
+def _new_sizes(space: Space, seed: Sequence[int]) -> dict[Size, int] | None:
+    """Sizes of which no other example has many, as far as that is affordable; None where there are a few only."""
+    if space.supported.few:
+        return None
+    numbers = cycle(np.random.default_rng(seed).permutation(range(*NUMBERS)).tolist())
+    return space.sizing.affordable(dict(zip(space.symbols, numbers, strict=False)))
+
+
 def _own(space: Space, recipe: Recipe, turn: int) -> tuple[int, ...]:
     """A batch of as many members as one of the example's own sizes, each in its turn: heads may be taken for members."""
     order = [size for size in space.sizing.symbols if size not in space.sizing.steps]
     return (space.sizing.drawn(recipe.sizes, recipe.variant)[order[turn % len(order)]],) if order else ()
-
-
-def _lead(scenario: Scenario) -> tuple[int, ...]:
-    """Other leading dimensions: equal ones, which may be mixed up; two where gradients have one."""
-    if len(scenario.batch) == 2:
-        return 2, 2
-    return (2, 3) if scenario.gradients and scenario.batch else scenario.batch
 
 
 __all__ = ["SceneProperty", "scenario_examples", "scene_property"]

@@ -54,6 +54,7 @@ class Found:
 
     Attributes:
         examples: how many were judged.
+        set_aside: how many were not, though something was wrong there, by the reason.
         effective: of how many of them the bound was small against a value.
         worst: the largest ratio.
         ratios: the same by regime.
@@ -69,6 +70,7 @@ class Found:
     """
 
     examples: int = 0
+    set_aside: dict[str, int] = field(default_factory=dict)
     effective: int = 0
     worst: float | None = None
     ratios: dict[str, float] = field(default_factory=dict)
@@ -84,7 +86,11 @@ class Found:
     answered: frozenset[str] = frozenset()
 
     def see(self, case: Any, outcome: Outcome) -> None:
-        """Count one judged example."""
+        """Count one example."""
+        if outcome.aside:
+            self.set_aside[outcome.aside] = self.set_aside.get(outcome.aside, 0) + 1
+        if outcome.idle:
+            return
         self.examples += 1
         self.effective += outcome.effective
         self.asked |= outcome.asked

@@ -71,8 +71,7 @@ class Search(Generic[Case]):
                     self.found.cut = True
                     return
                 outcome = next(outcomes)
-                if not outcome.idle:
-                    self.found.see(case, outcome)
+                self.found.see(case, outcome)
                 if outcome.fails:
                     return
         except Unsupported as said:
@@ -143,7 +142,7 @@ class Search(Generic[Case]):
     # What it comes to ----------------------------------------------------------------------------------------------------
 
     def result(self) -> CheckResult:
-        """The result of the search: a violation made small, a vacuous check, an unsupported type."""
+        """The result of the search: a violation made small, a vacuous check, an unsupported type; what was set aside."""
         found, prop = self.found, self.property
         result = CheckResult(prop.name, prop.kind, CONFORMS, found.examples, found.worst, found.share)
         result.dtype, result.ratios = prop.dtype, found.ratios
@@ -170,6 +169,10 @@ class Search(Generic[Case]):
             result.message = f"stopped after {found.examples} examples: the time was over"
         elif prop.kind in ("value", "gradient") and (mute := found.asked - found.answered):
             result.message = _mute(sorted(mute), len(found.asked), prop.kind)
+        if found.set_aside:
+            result.details["set_aside"] = found.set_aside
+            if found.outcome is None:
+                result.message = "; ".join(filter(None, (result.message, _aside(found))))
         return result
 
     def shrink(self) -> None:
@@ -189,6 +192,14 @@ class Search(Generic[Case]):
             if self.found.case is not case:
                 break
         self.budget.shrinking -= time.monotonic() - began
+
+
+def _aside(found: Found) -> str:
+    """How many examples were set aside, and why."""
+    every = found.examples + sum(found.set_aside.values())
+    return "; ".join(
+        f"{count} of {every} examples set aside: {why}" for why, count in found.set_aside.items()
+    )
 
 
 def _mute(names: list[str], of: int, kind: str) -> str:

@@ -13,14 +13,15 @@ from verify.faults import Fault
 class Outcome:
     """How a callable fared on one example; ``ratio`` is error/bound, infinite where the call itself failed.
 
-    ``idle``: the example gave nothing to compare. ``returned``: the type of what came back. ``asked``: what was compared, and
-    ``answered``: of which of it the bound was small against a value; ``claim``: which of a theorem;
-    ``fault``: what is wrong with a call that gave nothing to compare.
+    ``idle``: the example gave nothing to compare; ``aside``: why it is not judged, though something was wrong there;
+    ``returned``: the type of what came back; ``asked``: what was compared, and ``answered``: of which of it the bound was small
+    against a value; ``claim``: which of a theorem; ``fault``: what is wrong with a call that gave nothing to compare.
     """
 
     ratio: float = 0.0
     effective: bool = False
     idle: bool = False
+    aside: str = ""
     message: str = ""
     what: str = ""
     index: tuple[int, ...] | None = None
@@ -38,6 +39,11 @@ class Outcome:
     def of_fault(cls, fault: Fault, violates: str = "") -> Outcome:
         """The outcome of a call that failed itself, or returned what cannot be compared."""
         return cls(ratio=math.inf, message=str(fault), violates=violates, fault=fault)
+
+    @classmethod
+    def set_aside(cls, why: str) -> Outcome:
+        """The outcome of an example that is not judged, though something was wrong there."""
+        return cls(idle=True, aside=why)
 
     @property
     def fails(self) -> bool:

@@ -54,11 +54,13 @@ class Interface:
         declined: types in which no call succeeds, while calls in another do, each with what was said.
         sentences: what the callable does not take, each with how it was judged and the option to paste.
         hung: a call that did not return, in a line.
+        recovered: how a call failed that returns when it is made again, in a line.
     """
 
     declined: dict[str, str] = field(default_factory=dict)
     sentences: list[str] = field(default_factory=list)
     hung: str = ""
+    recovered: str = ""
 
 
 class Interviewer:
@@ -111,6 +113,10 @@ class Interviewer:
             made.failure = f"{begin} returns float32 whatever it is given"
         return made
 
+    def recovers(self, failed: Trial) -> bool:
+        """Whether a call that failed returns when it is made again: then no rule says what is taken."""
+        return bool(failed.failure) and not self.trial(failed.sizes, failed.batch, failed.dtype).failure
+
     def somewhere(self, kinds: Sequence[str]) -> Trial | None:
         """A call that succeeds at other sizes, in any of these types."""
         for kind in kinds:
@@ -159,6 +165,7 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
         first = next((t for t in trials if not t.declared), trials[0])
         told = [first.failure, *filter(None, (first.advice, caller.taken.said))]
         raise Unusable(": ".join(told[:2]) + "".join(f"; {more}" for more in told[2:]))
+    found.recovered = next((t.failure for t in trials if not t.declared and asked.recovers(t)), "")
     for kind in kinds:
         trial = asked.trial(good.sizes, good.batch, kind) if kind != good.dtype else good
         if trial.failure and not trial.declared and declining:

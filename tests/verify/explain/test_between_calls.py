@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.verify.scripts import users
 from verify import check, replay, script
@@ -105,6 +107,23 @@ def test_what_is_wrong_at_the_first_call_alone_is_falsified(tmp_path: Path) -> N
     assert report.hint == "only the first call is wrong: those that follow conform"
     with users(tmp_path, keeping=KEEPING):
         assert replay(report).verdict == "falsified"
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_one_of_the_first_calls_that_raises_and_returns_when_it_is_made_again_is_falsified(
+    number: int,
+) -> None:
+    """No rule says which calls are taken, so that nothing excuses it."""
+    calls = itertools.count(1)
+
+    def product(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        if next(calls) == number:
+            raise RuntimeError("not ready")
+        return q @ k.mT
+
+    report = check(product, "scores.dot", max_examples=10, grades=False)
+    assert [each.name for each in report.falsified] == ["value of the first call"]
+    assert "raised RuntimeError: not ready" in report.falsified[0].message
 
 
 def test_a_result_that_was_kept_by_its_storage_alone_is_falsified(tmp_path: Path) -> None:

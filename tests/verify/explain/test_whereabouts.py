@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from impl import bert
+from impl.attention import scaled_dot_product
 from impl.bert.functions import LayerWeights
 from impl.normalization import layer_norm as norm
 from tests.verify.explain.explaining import probed, scores, weights
@@ -115,6 +116,24 @@ def test_use_that_plain_calls_do_not_show_is_named() -> None:
         return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
 
     assert check(buffered, NORM).hint == "plain calls conform; wrong in: “same shapes, other values”"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [(False, "fails only where no mask is passed"), (True, "fails only where a mask is passed")],
+)
+def test_that_it_is_wrong_only_with_a_mask_or_only_without_one_is_said(given: bool, said: str) -> None:
+    """Attention that is causal in the one case: no range of entries, and no regime of them, tells that."""
+
+    def attend(q, k, v, mask=None):
+        if (mask is not None) == given:
+            seen = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril(k.shape[-2] - q.shape[-2])
+            mask = seen if mask is None else mask & seen
+        return scaled_dot_product(q, k, v, mask)
+
+    report = check(attend, ATTENTION, max_examples=30, grades=False)
+    assert (report.hint, report.reason) == (said, Reason.SIZES)
+    assert report.range is None
 
 
 class TestCausesThatAreNone:

@@ -3,7 +3,19 @@
 import pytest
 import torch
 
-from verify.inputs.layouts import LAYOUTS, contiguous, further_on, part_of_wider_rows, transposed, with_gaps
+from verify.inputs.layouts import (
+    LAYOUTS,
+    axes_reversed,
+    contiguous,
+    first_axis_last,
+    further_on,
+    of_interleaved_rows,
+    packed,
+    part_of_more_members,
+    part_of_wider_rows,
+    transposed,
+    with_gaps,
+)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
@@ -25,6 +37,24 @@ def test_each_lies_as_it_says():
     assert transposed(x).stride() == (1, 3)
     assert further_on(x).is_contiguous()
     assert further_on(x).storage_offset() == 5
+    x = torch.randn(2, 3, 5)
+    assert part_of_more_members(x).stride() == (30, 5, 1)
+    assert transposed(x).stride() == (15, 1, 3)
+    assert of_interleaved_rows(x).stride() == (5, 10, 1)
+    assert first_axis_last(x).stride() == (1, 10, 2)
+    assert axes_reversed(x).stride() == (1, 2, 6)
+
+
+def test_what_is_packed_lies_side_by_side():
+    """Tensors of one type with as many axes are slices of one; all else stays."""
+    q, k, mask = torch.randn(2, 3), torch.randn(5, 7, requires_grad=True), torch.ones(2, 5, dtype=torch.bool)
+    found = packed([q, None, k, mask, 0.5])
+    assert all(torch.equal(a, b) for a, b in zip((found[0], found[2], found[3]), (q, k, mask), strict=True))
+    assert found[0].stride() == found[2].stride() == (10, 1)
+    assert found[0].untyped_storage().data_ptr() == found[2].untyped_storage().data_ptr()
+    assert (found[2].storage_offset(), found[1], found[4]) == (3, None, 0.5)
+    assert found[2].requires_grad
+    assert found[2].is_leaf
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
