@@ -53,7 +53,8 @@ def rms_norm(
 
     ``gain="one_plus"`` multiplies by 1 + γ, as Gemma does. ValueError for another gain, for shapes that do not fit and for ε that
     is not above 0, TypeError unless ε is a number and x and γ share one floating dtype (γ may be float32 beside a 16-bit x). The
-    result has x's dtype; in 16 bits it is computed in float32, rounded once. Source: Zhang & Sennrich 2019, "Root Mean Square Layer Normalization", equation 4.
+    result has x's dtype; in 16 bits it is computed in float32, rounded once. Source: Zhang & Sennrich 2019, "Root Mean Square
+    Layer Normalization", equation 4.
     """
     shape = gamma.shape
     if len(shape) != 1 or x.shape[-1:] != shape:
