@@ -166,6 +166,12 @@ false("a sigmoid is odd", lambda: claim(sigmoid(-a), "=", -sigmoid(a)))
 false("a sigmoid of a sum", lambda: claim(sigmoid(a + b), "=", sigmoid(a) * sigmoid(b)))
 false("a tangent without the 2", lambda: claim(tanh(a), "=", 2 * sigmoid(a) - 1))
 false("a logarithm with the other sign", lambda: claim(log(sigmoid(a)), "=", -log(1 + exp(a))))
+false("the logarithm of what is left", lambda: claim(log(1 - sigmoid(a)), "=", -log(1 + exp(-a))))
+false(
+    "a logarithm of a fraction is that of its top",
+    lambda: claim(log(1 - sigmoid(a)), "=", log(1 - exp(a))),
+    **U,
+)
 false("a logarithm of a sum of exponentials", lambda: claim(log(exp(a) + exp(b)), "=", a + b))
 false(
     "a logarithm of a sum, shifted by one of two",

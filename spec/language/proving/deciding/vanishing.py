@@ -179,7 +179,7 @@ def _equated(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly | No
 
 
 def _spelled_out(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly | None:
-    """Sigmoids and hyperbolic tangents as quotients of exponentials."""
+    """Sigmoids and hyperbolic tangents as quotients of exponentials, logarithms of fractions as differences."""
 
     def sigmoid(value: Poly, here: Facts) -> Poly:
         return n.inverse(ONE + n.exp(-value, here), here)
@@ -187,8 +187,18 @@ def _spelled_out(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly 
     def tanh(value: Poly, here: Facts) -> Poly:
         return sigmoid(value.scaled(Fraction(2)), here).scaled(Fraction(2)) - 1
 
-    change = Change(functions={"sigmoid": sigmoid, "tanh": tanh})
-    if not any(atom.kind == "function" and atom.name in change.functions for atom in parts_of(difference)):
+    def log(value: Poly, here: Facts) -> Poly:
+        under = [a.args[0] for m in value.ordered for a in m[0].atoms if a.kind == "inverse"]
+        if len(value.terms) > 1 and under and n.sign(value, here) == n.sign(under[0], here) == POSITIVE:
+            n.note("logarithms")
+            over = times_power(n, value, under[0], here)
+            return log(over, here) - n.function("log", under[0], here)
+        return n.function("log", value, here)
+
+    names = {atom.name for atom in parts_of(difference) if atom.kind == "function"}
+    spelled = rebuild(n, difference, Change(functions={"sigmoid": sigmoid, "tanh": tanh, "log": log}), facts)
+    if spelled == difference:
         return None
-    n.note("logistic")
-    return vanishes(n, rebuild(n, difference, change, facts), facts, depth + 1)
+    if names & {"sigmoid", "tanh"}:
+        n.note("logistic")
+    return vanishes(n, spelled, facts, depth + 1)

@@ -107,6 +107,9 @@ TRUE: dict[str, Callable[[], Claim]] = {
     "a sigmoid": lambda: claim(sigmoid(a), "=", 1 / (1 + exp(-a))),
     "its mirror image": lambda: claim(sigmoid(-a), "=", 1 - sigmoid(a)),
     "its logarithm": lambda: claim(log(sigmoid(a)), "=", -log(1 + exp(-a))),
+    "a binary cross-entropy": lambda: claim(
+        -b * log(sigmoid(a)) - (1 - b) * log(1 - sigmoid(a)), "=", log(1 + exp(a)) - a * b
+    ),
     "of a difference": lambda: claim(sigmoid(a - b), "=", exp(a) / (exp(a) + exp(b))),
     "a hyperbolic tangent": lambda: claim(tanh(a), "=", 2 * sigmoid(2 * a) - 1),
 }
