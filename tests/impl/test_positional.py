@@ -1,13 +1,11 @@
 import pytest
 import torch
 
-from impl.positional import BLOCK, LEAPS, SMALL, learned, sinusoidal
+from impl.positional import learned, sinusoidal
 
 LAYOUTS = pytest.mark.parametrize("layout", ["interleaved", "concatenated"])
-SIZES = pytest.mark.parametrize(
-    "n", [1, 2, 16, 17, 97, 1009]
-)  # tables of up to 16 rows are computed another way
-LONG = pytest.mark.parametrize(("n", "d"), [(17, 7), (97, 7), (97, 257), (1009, 7), (1009, 31)])
+SIZES = pytest.mark.parametrize("n", [1, 2, 17, 97])
+LONG = pytest.mark.parametrize(("n", "d"), [(17, 7), (97, 257), (1009, 31)])
 
 
 class TestSinusoidal:
@@ -49,31 +47,14 @@ class TestSinusoidal:
     @LONG
     @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
     def test_a_narrower_table_is_the_float64_one_rounded_once(self, layout, n, d, dtype):
-        """However many positions beyond 16 there are: an angle of 10³ radians in float32 alone is wrong in the fifth digit."""
+        """However many positions there are: an angle of 10³ radians in float32 alone is wrong in the fifth digit."""
         exact = sinusoidal(n, d, layout=layout, dtype=torch.float64)
         assert torch.equal(sinusoidal(n, d, layout=layout, dtype=dtype), exact.to(dtype))
 
     @LAYOUTS
-    @pytest.mark.parametrize(("n", "d"), [(1009, 257), (4099, 1021)])
-    def test_a_table_made_in_blocks_is_the_float64_one_rounded(self, layout, n, d):
-        """The last block is shorter than the others. Of the roundings in float64 no more is seen than of 2·LEAPS steps, of
-        which each adds to the error as much as all before it: (2·LEAPS)² half units of float64.
-        """
-        exact = sinusoidal(n, d, layout=layout, dtype=torch.float64)
-        assert n * (d + 1) // 2 > BLOCK
-        once, before = torch.finfo(torch.float32).eps / 4, (2 * LEAPS) ** 2 * torch.finfo(torch.float64).eps
-        assert (sinusoidal(n, d, layout=layout) - exact).abs().max() <= once + before
-
-    def test_the_sizes_of_these_tests_reach_every_way_of_computing_a_table(self):
-        """One by one; in one block; in more blocks than LEAPS, after which one is computed from its positions again."""
-        assert 97 * 7 < SMALL < 97 * 257 < BLOCK
-        blocks = 4099 * (1021 + 1) / 2 / BLOCK
-        assert blocks > LEAPS
-
-    @LAYOUTS
     @LONG
     def test_a_row_does_not_depend_on_how_many_follow(self, layout, n, d):
-        """A table of more than 16 rows is the beginning of every longer one."""
+        """A table is the beginning of every longer one."""
         assert torch.equal(sinusoidal(2503, d, layout=layout)[:n], sinusoidal(n, d, layout=layout))
 
     @SIZES
