@@ -33,9 +33,6 @@ def leave(x, gamma, beta, eps):
 def killed(x, gamma, beta, eps):
     os.kill(os.getpid(), 9)
 
-def ended(x, gamma, beta, eps):
-    os.kill(os.getpid(), 15)
-
 def waits(x, gamma, beta, eps):
     print("called", flush=True)
     time.sleep(600)
@@ -84,9 +81,7 @@ def heard() -> None:
     ("name", "status", "said"),
     [
         ("fault", FALSIFIED, "x (2, 3) float64, gamma (3,) float64, beta (3,) float64, eps 1e-05, ended the process (SIGSEGV)"),
-        ("abort", FALSIFIED, "ended the process (SIGABRT)"),
         ("leave", FALSIFIED, "ended the process (exit status 0)"),
-        ("ended", NOTHING, "the process was ended by SIGTERM during a call: normalization.layer_norm: ends:ended"),
         ("killed", NOTHING, "the process was ended by SIGKILL during a call: normalization.layer_norm: ends:killed"),
     ],
 )  # fmt: skip
@@ -107,10 +102,9 @@ def test_what_ends_the_process_is_named_with_its_call(
     assert said in (tmp_path / "found.xml").read_text()
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_one_of_several_targets_that_ends_its_process_ends_no_other(tmp_path: Path, jobs: str) -> None:
+def test_one_of_several_targets_that_ends_its_process_ends_no_other(tmp_path: Path) -> None:
     """What ends the process of its worker is falsified with its call; what is killed could not be run; the others are judged."""
-    _, error = (process := begun(tmp_path, jobs)).communicate()
+    _, error = (process := begun(tmp_path, "2")).communicate()
     assert process.returncode == FALSIFIED, error
     found = json.loads((tmp_path / "found.json").read_text())
     verdicts = {report["target"]: report["verdict"] for report in found["reports"]}
@@ -121,20 +115,19 @@ def test_one_of_several_targets_that_ends_its_process_ends_no_other(tmp_path: Pa
     assert "ended by SIGKILL during a call: normalization.layer_norm: ends:killed" in failed
 
 
-@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_what_is_sent_to_the_command_ends_it(tmp_path: Path, sent: signal.Signals, status: int) -> None:
-    """An interrupt or a termination from elsewhere ends the command, and nothing of it goes on."""
+def test_what_is_sent_to_the_command_ends_it(tmp_path: Path) -> None:
+    """An interrupt from elsewhere ends the command, and nothing of it goes on."""
     process = begun(tmp_path, "waits")
     assert process.stdout is not None
     assert process.stdout.readline() == "called\n"
-    process.send_signal(sent)
+    process.send_signal(signal.SIGINT)
     process.communicate()  # the end of its output: nobody holds it any longer
-    assert process.returncode == status
+    assert process.returncode == 130
 
 
 @pytest.mark.parametrize(
     ("sent", "status", "jobs"),
-    [(signal.SIGINT, 130, "1"), (signal.SIGTERM, 143, "1"), (signal.SIGTERM, 143, "2")],
+    [(signal.SIGINT, 130, "1"), (signal.SIGTERM, 143, "2")],
 )
 def test_what_was_judged_before_the_command_is_ended_is_written(
     tmp_path: Path, sent: signal.Signals, status: int, jobs: str
