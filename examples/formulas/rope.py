@@ -83,7 +83,7 @@ rope_at = Formula(
     "of cosines and sines that were computed once. It is the same formula at whole positions: what takes no others is held to "
     "this.",
     sizes={n: "rows", h: "pairs: half the width of a row", N: "positions there are"},
-    inputs=(x, at),
+    inputs=(x, at, N),
     lines=(define(y[t], rope(x, each(at[t], t))[t]),),
     outputs=(y,),
     conventions=rope.conventions,
@@ -94,7 +94,7 @@ rope_at = Formula(
     worked=(
         Worked(
             "Position 0 turns nothing, position 1 the only pair by 1",
-            {"x": [[1, 0], [1, 0]], "at": [0, 1]},
+            {"x": [[1, 0], [1, 0]], "at": [0, 1], "N": 2},
             [["1.0000", "0.0000"], ["0.5403", "0.8415"]],
             4,
         ),
@@ -161,7 +161,7 @@ rope_at.theorem(
     "level",
     "Whole positions are numbers: what holds of rope holds here, so that a score depends on distances only",
     claim(
-        Sum(rope_at(x, at)[t, c] * rope_at(k, at)[s, c], c),
+        Sum(rope_at(x, at, N)[t, c] * rope_at(k, at, N)[s, c], c),
         "=",
         Sum(rope(x, each(at[t], t))[t, c] * rope(k, each(at[t], t))[s, c], c),
     )

@@ -26,9 +26,9 @@ def llama(x: Tensor, p: Tensor) -> Tensor:
     return apply_rotary_pos_emb(x, x, cos, sin, unsqueeze_dim=0)[0].reshape(x.shape)
 
 
-def looked_up(x: Tensor, at: Tensor) -> Tensor:
-    """Whole positions look up tables of cosines and sines, made once for all (layout=halves): held to ``rope.py:rope_at``."""
-    every = torch.arange(int(at.max()) + 1, dtype=x.dtype, device=x.device)
+def looked_up(x: Tensor, at: Tensor, N: int) -> Tensor:
+    """Whole positions look up tables of N cosines and sines, made once for all (layout=halves): held to ``rope.py:rope_at``."""
+    every = torch.arange(N, dtype=x.dtype, device=x.device)
     return by_tables(x, *(table[at] for table in _cos_sin(x, every)))
 
 

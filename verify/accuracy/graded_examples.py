@@ -47,8 +47,9 @@ BROAD, SHORT, ALIGNED, WHOLE = {"float32": 3.2e7}, 3.2e6, 1e8, 1.3e8
 sizes are whole blocks; and one whose data are large along each axis."""
 SAMPLES, WIDE_SAMPLES = 24, {"value": 16, "gradient": 8}
 """Random evaluations for an example at default sizes, and for a wide one."""
-OFFSETS, OFFSET = 3, 2.0**14
-"""How many inputs are moved away from 0, and how far: a number that 16-bit types hold, of which float32 leaves ten bits."""
+OFFSETS, OFFSET = 3, 1.5 * 2.0**14
+"""How many inputs are moved away from 0, and how far: a number that 16-bit types hold, of which float32 leaves ten bits; amid
+two powers of two, so that numbers on both sides of it are rounded alike."""
 MODEL = 9e5
 """What an example of a stack of layers or of a whole model costs at least (:mod:`verify.inputs.sizes`)."""
 PATIENCE = 2.0
