@@ -76,6 +76,7 @@ class SceneProperty(ExampleProperty):
         self.name = f"robustness: {scenario.name}"
         self.plain_found: tuple[Example, Outcome] | None = None
         self.failing: Example | None = None
+        self.limits: list[str] = []
 
     @property
     def types(self) -> list[str]:
@@ -159,8 +160,28 @@ class SceneProperty(ExampleProperty):
         return Outcome.set_aside(PLAIN_FAILS)
 
     def declines(self, case: Example, outcome: Outcome) -> bool:
-        """Whether a failing call says that it does not take the example, which nothing promises that it does."""
-        return False
+        """Whether a failing call says that it does not take the example, which nothing promises that it does: fresh sizes, which a
+        plain call does not take either.
+        """
+        if not self.scenario.fresh or not self.may_refuse(outcome):
+            return False
+        plain = self.plain_failure(case)
+        if plain is None or not refusal(plain[1].fault):
+            return False
+        self.report_limit(", ".join(f"{size} = {number}" for size, number in case.sizes.items()), outcome)
+        return True
+
+    def may_refuse(self, outcome: Outcome) -> bool:
+        """Whether it raises an error, or does not return, where not every shape is to be supported."""
+        return bool(refusal(outcome.fault)) and self.setting.edges.get(SHAPES) != STRICT[SHAPES]
+
+    def report_limit(self, where: str, outcome: Outcome) -> None:
+        """Report sizes at which it raises an error, once for each place."""
+        if where not in self.limits:
+            self.limits.append(where)
+            self.setting.report.has(
+                SHAPES, f"at {where} it {refusal(outcome.fault)}: not judged there", "some"
+            )
 
     def plain_failure(self, case: Example, unseen: bool = False) -> tuple[Example, Outcome] | None:
         """A plain call at the inputs of the scene, member by member, that fails; a draw of a law is no such call.
@@ -233,10 +254,6 @@ class SizedScene(SceneProperty):
     every shape is to be supported. Not tried where values are wrong already.
     """
 
-    def __init__(self, setting: Setting, scenario: Scenario, kinds: Sequence[str]) -> None:
-        super().__init__(setting, scenario, kinds)
-        self.limits: list[str] = []
-
     def reason_against(self) -> str:
         """Not where others are wrong already, or where a large batch is called member by member."""
         if self.are_wrong("value"):
@@ -264,18 +281,14 @@ class SizedScene(SceneProperty):
 
     def declines(self, case: Example, outcome: Outcome) -> bool:
         """Whether it raises an error, or does not return; reported once for each place."""
-        setting = self.setting
-        said = refusal(outcome.fault)
-        if not said or setting.edges.get(SHAPES) == STRICT[SHAPES]:
+        if not self.may_refuse(outcome):
             return False
         where = case.regime.removeprefix("large sizes: ")
         if self.scenario.ones:
             ones = (f"{size} = 1" for size, number in case.sizes.items() if number == 1)
             where = ", ".join(ones) or where
-        if where not in self.limits:
-            self.limits.append(where)
-            setting.report.has(SHAPES, f"at {where} it {said}: not judged there", "some")
-        setting.caller.containment.hung = False  # once at a large size says nothing about the others
+        self.report_limit(where, outcome)
+        self.setting.caller.containment.hung = False  # once at a large size says nothing about the others
         return True
 
 
