@@ -11,7 +11,7 @@ from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
 from spec.language.exact import exact
-from spec.language.expr import Arithmetic, Leaf, Node, Ref, as_index, lift
+from spec.language.expr import Arithmetic, Leaf, Node, Ref, arg, as_index, lift
 from spec.language.symbols import Index, Letter, span
 from spec.language.trees import Binder, free_symbols, fresh, substitute
 
@@ -71,10 +71,7 @@ class Tensor(Arithmetic, Leaf):
         """The symbolic sizes of the axes."""
         return tuple(self.args[1].args)
 
-    @property
-    def below(self) -> sympy.Expr:
-        """For integers: entries are smaller than this."""
-        return self.args[4]
+    below = arg(4, sympy.Expr, "For integers: entries are smaller than this.")
 
     def __getitem__(self, index: Any) -> Any:
         index = index if isinstance(index, tuple) else (index,)
@@ -106,10 +103,7 @@ class Tensor(Arithmetic, Leaf):
 class Comprehension(Binder):
     """A whole array given entry by entry; ``args``: body, then (index, size) pairs. Build it with :func:`each`."""
 
-    @property
-    def body(self) -> Node:
-        """The entry at the bound indices."""
-        return self.args[0]
+    body = arg(0, Node, "The entry at the bound indices.")
 
     @property
     def vars(self) -> tuple[sympy.Symbol, ...]:

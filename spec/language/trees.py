@@ -21,9 +21,8 @@ from spec.language.symbols import Letter
 
 def walk(node: Basic) -> Iterator[Basic]:
     """The node and everything below it, outermost first, in source order."""
-    waiting = [
-        node
-    ]  # a loop: a generator within a generator would hand every part up through all that are around it
+    # A loop: a generator within a generator would hand every part up through all that are around it.
+    waiting = [node]
     while waiting:
         part = waiting.pop()
         yield part

@@ -71,12 +71,7 @@ def difference(formula: Formula, worked: Worked) -> str:
     """The first number of a worked example that does not follow from the statement, in a line; empty if all do."""
     try:
         return _difference(formula, worked)
-    except (
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:  # inputs that do not fit, or are no numbers
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # inputs do not fit, or are none
         return " ".join(str(error).split())
 
 

@@ -351,9 +351,8 @@ def expected(
         if values is None:
             values, made = [one[-1] for one in made], [one[:-1] if len(one) > 1 else one for one in made]
         squares, left = squares or [np.zeros_like(value) for value in values], left - now
-        with np.errstate(
-            all="ignore"
-        ):  # what does not fit into float64 is infinite: no error is expected of it
+        # What does not fit into float64 is infinite: no error is expected of it.
+        with np.errstate(all="ignore"):
             for one, value, total in zip(made, values, squares, strict=True):
                 off = one - value
                 off *= off

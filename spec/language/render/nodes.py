@@ -148,9 +148,7 @@ def _pullback(p: Printer, node: Pullback) -> tuple[str, int]:
     letter, call = p.name(node.wrt), _applied(p, node.call, node.wrt)
     items = map(str, known(node.call.formula_id).inputs)
     there = p.text(dict(zip(items, node.call.arguments, strict=False))[node.wrt])
-    elsewhere = (
-        there != letter
-    )  # the derivative by a letter of the formula, where another array stands in its place
+    elsewhere = there != letter  # the derivative by a letter of the formula, in whose place an array stands
     if isinstance(p, Latex):
         slope = rf"\frac{{\partial {call}}}{{\partial {letter}}}"
         slope = rf"\left.{slope}\right|_{{{letter} = {there}}}" if elsewhere else slope

@@ -285,9 +285,7 @@ def _exact(expr: Any, at: Values) -> Any:
         return at.get(expr)
     if isinstance(expr, Literal):
         return _exact(expr.value, at)
-    if isinstance(
-        expr, sympy.Add | sympy.Mul | Plus | Minus | Times | Negative
-    ):  # most indices: n - 1, h·d_k
+    if isinstance(expr, sympy.Add | sympy.Mul | Plus | Minus | Times | Negative):  # most: n - 1, h·d_k
         found = [_exact(one, at) for one in expr.args]
         if None in found:
             return None

@@ -99,9 +99,8 @@ def representatives(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The first place of every kind of row, in order, and for every place which of these it is like."""
     rows = np.zeros(len(columns[0]), np.int64)
-    for column in (
-        columns
-    ):  # numbered anew with each column, so that the numbers stay below the square of how many there are
+    # Numbered anew with each column, so that the numbers stay below the square of how many there are.
+    for column in columns:
         values = np.unique(column, return_inverse=True)[1]
         rows = np.unique(rows * len(rows) + values, return_inverse=True)[1]
     _, first, kind = np.unique(rows, return_index=True, return_inverse=True)
