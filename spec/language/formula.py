@@ -13,7 +13,16 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
-from spec.language.convention import INTERMEDIATES, Convention, Pitfall, Reference, Source, Worked, pitfall
+from spec.language.convention import (
+    INTERMEDIATES,
+    Convention,
+    Pitfall,
+    Reference,
+    Source,
+    Worked,
+    choose,
+    pitfall,
+)
 from spec.language.expr import Node, Ref, lift
 from spec.language.flatten import Flat, flatten
 from spec.language.known import add, known
@@ -131,15 +140,7 @@ class Formula:
         Raises:
             ValueError: an unknown convention or option, named with what is known.
         """
-        offered = self._offered
-        for name, option in (conventions or {}).items():
-            if name not in offered:
-                raise ValueError(f"{self.id} has no convention {name!r}; it has: {', '.join(offered)}")
-            if option not in offered[name].options:
-                raise ValueError(
-                    f"{self.id}: convention {name} is one of {', '.join(offered[name].options)}; {option!r} was given"
-                )
-        return {name: (conventions or {}).get(name, c.default) for name, c in offered.items()}
+        return choose(self.id, self._offered, conventions)
 
     @property
     def theorems(self) -> Mapping[str, Theorem]:
@@ -152,9 +153,9 @@ class Formula:
         return self._theorems
 
     @cached_property
-    def _offered(self) -> dict[str, Convention]:
-        """The conventions that can be chosen, by name."""
-        return {c.name: c for c in (*self.conventions, replace(INTERMEDIATES, default=self.intermediates))}
+    def _offered(self) -> tuple[Convention, ...]:
+        """The conventions that can be chosen."""
+        return (*self.conventions, replace(INTERMEDIATES, default=self.intermediates))
 
     def flat(self, conventions: Mapping[str, str] | None = None) -> Flat:
         """The primitive lines of this formula under a choice of conventions: calls inlined, choices made."""

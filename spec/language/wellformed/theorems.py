@@ -16,19 +16,16 @@ from spec.language.expr import Choice, Node
 from spec.language.lines import Definition
 from spec.language.theorem import Claim, Induction, Proof, Theorem
 from spec.language.trees import free_symbols, substitute, walk
+from spec.language.wellformed import letters
 from spec.language.wellformed.formulas import check_calls, check_choice, check_kinds, decides
 from spec.language.wellformed.letters import (
     REAL,
     RELATIONS,
     IllFormed,
     Parts,
-    check_name,
-    check_once,
-    check_tensor,
     is_condition,
     is_index,
     is_size,
-    is_whole,
 )
 from spec.language.wellformed.ranges import Scope, check_places
 
@@ -63,8 +60,8 @@ class _Stated:
     def check(self) -> None:
         """Refuse what means nothing."""
         for tensor in self.theorem.given:
-            check_tensor(tensor, self.where)
-        check_once(self.tensors, f"{self.where}: choose another letter for what the theorem is given")
+            letters.check_tensor(tensor, self.where)
+        letters.check_once(self.tensors, f"{self.where}: choose another letter for what the theorem is given")
         try:
             self.formula.choose(self.theorem.conventions)
         except ValueError as error:
@@ -79,7 +76,7 @@ class _Stated:
             raise IllFormed(f"{self.where}: nothing is claimed")
         for number, claim in enumerate(self.theorem.claims, 1):
             self._claim(claim, f"{self.where}, claim {number}", ())
-        check_once((*self.sizes, *({s.name: s for s in self.indices}.values())), self.where)
+        letters.check_once((*self.sizes, *({s.name: s for s in self.indices}.values())), self.where)
 
     def _sizes(self) -> None:
         """What replaces sizes is a size itself: an integer of at least 1, in sizes that are not replaced."""
@@ -130,7 +127,7 @@ class _Stated:
                 raise IllFormed(f"{where}: {symbol} stands for two indices")
             self._tree(size, where, frozenset((*outer, *own)))
             own.append(symbol)
-        check_once(own, where)
+        letters.check_once(own, where)
         around = (*outer, *own)
         self.indices |= set(own)
         for part in (claim.left, claim.right, claim.where):
@@ -196,7 +193,7 @@ class _Stated:
                 said = "is another tensor than the one of this name" if named else "is not declared"
                 raise IllFormed(f"{where}: {part.name} of shape ({', '.join(map(str, part.shape))}) {said}")
             if isinstance(part, sympy.Symbol):
-                check_name(part.name, where)
+                letters.check_name(part.name, where)
                 (self.sizes if is_size(part) else self.indices).add(part)
 
 
@@ -219,7 +216,7 @@ def check_abbreviation(formula: Any, line: Definition) -> None:
     if line.name in {t.name for t in (*own, *(other.left.tensor for other in formula.definitions))}:
         raise IllFormed(f"{where}: {line.name} is an input or a line of the formula already")
     _check_left(line, where)
-    check_tensor(line.left.tensor, where)
+    letters.check_tensor(line.left.tensor, where)
     Parts(where).check(line.right, frozenset(line.spans))
     check_places(line.right, Scope(line.spans), where)
     for part in walk(check_meaning(line.right, formula, where, frozenset(line.spans))):
@@ -245,7 +242,7 @@ def _check_left(line: Definition, where: str) -> None:
     kinds = {
         "real": not decides(line.right),
         "boolean": is_condition(line.right),
-        "integer": is_whole(line.right),
+        "integer": letters.is_whole(line.right),
     }
     if tensor.domain not in kinds:
         raise IllFormed(
