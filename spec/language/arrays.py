@@ -77,7 +77,7 @@ class Tensor(Arithmetic, Leaf):
         index = index if isinstance(index, tuple) else (index,)
         if len(index) > len(self.shape):
             raise ValueError(
-                f"{self.name} has shape ({_listed(self.shape)}), but {len(index)} indices were given"
+                f"{self.name} has shape ({listed(self.shape)}), but {len(index)} indices were given"
             )
         return part(self.shape, index, lambda every: Ref(self, *every))
 
@@ -86,7 +86,7 @@ class Tensor(Arithmetic, Leaf):
         if self.shape:
             names = ", ".join("ijkl"[: len(self.shape)])
             raise TypeError(
-                f"{self.name} has shape ({_listed(self.shape)}) and is no value by itself: write an entry, "
+                f"{self.name} has shape ({listed(self.shape)}) and is no value by itself: write an entry, "
                 f"{self.name}[{names}], or the array entry by entry, each(…, {names})"
             )
         return Ref(self)
@@ -146,14 +146,14 @@ class Comprehension(Binder):
         index = index if isinstance(index, tuple) else (index,)
         if len(index) > len(self.shape):
             raise ValueError(
-                f"an array of shape ({_listed(self.shape)}) was given {len(index)} indices: {self}"
+                f"an array of shape ({listed(self.shape)}) was given {len(index)} indices: {self}"
             )
         return part(self.shape, index, self.at, free_symbols(self))
 
     def as_node(self) -> Node:
         """An array is no value."""
         raise TypeError(
-            f"{self} is an array of shape ({_listed(self.shape)}), where a value belongs: write an entry of it"
+            f"{self} is an array of shape ({listed(self.shape)}), where a value belongs: write an entry of it"
         )
 
 
@@ -203,5 +203,6 @@ def part(
     return Comprehension(entry(tuple(made)), *(BasicTuple(letter, letter.size) for letter in open_))
 
 
-def _listed(shape: tuple[sympy.Expr, ...]) -> str:
+def listed(shape: tuple[sympy.Expr, ...]) -> str:
+    """The sizes of a shape, as a message names them."""
     return ", ".join(str(size) for size in shape)

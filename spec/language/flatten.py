@@ -183,7 +183,8 @@ class _Flattener:
         changes = unify(callee, arguments)
         lead_sizes = tuple(scope[symbol][1] + 1 for symbol in outer)
         spans_lead = tuple(scope[symbol] for symbol in outer)
-        symbols = {s for line in flat.lines for s in (*line.spans, *_bound_symbols(line.right))}
+        symbols = {s for line in flat.lines for s in line.spans}
+        symbols |= {part.var for line in flat.lines for part in walk(line.right) if isinstance(part, Bound)}
         lead: list[sympy.Symbol] = []
         for symbol in outer:
             lead.append(fresh(symbol, symbols | set(lead)))
@@ -299,7 +300,3 @@ def completed(callee: Any, arguments: tuple[Basic, ...], absent: bool) -> tuple[
             value = each(Not(TRUE), *spans)
         made.append(value)
     return tuple(made)
-
-
-def _bound_symbols(node: Basic) -> set[sympy.Symbol]:
-    return {part.var for part in walk(node) if isinstance(part, Bound)}

@@ -373,7 +373,8 @@ class _Chain:
 
     def _active(self) -> set[str]:
         """Tensors through which the inputs reach the outputs."""
-        graph = dependencies(line for line in self.lines if _is_real(line))
+        # Conditions and integers are constant wherever they are decided.
+        graph = dependencies(line for line in self.lines if line.left.tensor.domain not in DISCRETE)
         reached, grew = {t.name for t in self.wrt}, True
         while grew:
             more = {name for name, used in graph.items() if used & reached} - reached
@@ -443,12 +444,9 @@ class _Chain:
         """Add the contributions of one line to the adjoints of what it reads."""
         body, spans, where = line.right, dict(line.spans), TRUE
         if isinstance(body, SumOf):
-            taken = set(spans) | free_symbols(body)
             var = fresh(body.var, set(spans)) if body.var in spans else body.var
-            renamed = substitute(body.body, {body.var: var}), substitute(body.where, {body.var: var})
             spans[var] = (body.first, body.last)
-            body, where = renamed
-            del taken
+            body, where = (substitute(part, {body.var: var}) for part in (body.body, body.where))
         adjoint = Ref(adjoint_of(line.left.tensor), *line.left.index)
         for leaf in dict.fromkeys(refs(body)):
             if leaf.tensor.name not in self.active:
@@ -465,13 +463,13 @@ class _Chain:
         if isinstance(slope, expr.Case) and slope.args[2] == lift(0):
             where = slope.args[0] if where == TRUE else expr.Both(where, slope.args[0])
             slope = slope.args[1]
-        term = product(adjoint, slope)
+        parts, term = self.parts.setdefault(leaf.tensor.name, []), product(adjoint, slope)
         guarded = where != TRUE or any(isinstance(part, expr.Case) for part in walk(slope))
         solved = self.solve(leaf, spans, guarded)
         if solved is None:
             ranges = tuple((s, *span) for s, span in spans.items())
             right = term if where == TRUE else case(where, term)
-            self._keep(leaf, Definition(leaf, right, ranges, accumulate=True))
+            parts.append(Definition(leaf, right, ranges, accumulate=True))
             return
         changes, own, rest, limits = solved
         term, where = substitute(term, changes), substitute(where, changes)
@@ -485,10 +483,7 @@ class _Chain:
         if where != TRUE:
             term = case(where, term)
         ranges = tuple((s, *span) for s, span in own.items())
-        self._keep(leaf, Definition(Ref(leaf.tensor, *own), term, ranges))
-
-    def _keep(self, leaf: Ref, part: Definition) -> None:
-        self.parts.setdefault(leaf.tensor.name, []).append(part)
+        parts.append(Definition(Ref(leaf.tensor, *own), term, ranges))
 
     def solve(
         self, leaf: Ref, spans: dict[sympy.Symbol, Span], guarded: bool
@@ -540,11 +535,6 @@ class _Chain:
         return {old: new for old, new in changes.items() if old != new}, own, rest, limits
 
 
-def _is_real(line: Definition) -> bool:
-    """Whether a line has a derivative: conditions and integers are constant wherever they are decided."""
-    return line.left.tensor.domain not in DISCRETE
-
-
 def _axes(tensor: Tensor) -> tuple[sympy.Symbol, ...]:
     """Index symbols for the axes of an input."""
     names = "ijklcrst"
@@ -569,12 +559,11 @@ def pull_back(
         conventions: a choice of conventions; ours where not given.
         dtype: the storage type of the implementation.
     """
-    from spec.language.evaluation.binding import bind
+    from spec.language.evaluation.binding import bind, by_name
     from spec.language.evaluation.evaluate import run
 
     gradient = vjp(formula, wrt, conventions)
-    if not isinstance(inputs, Mapping):
-        inputs = {str(item): value for item, value in zip(formula.inputs, inputs, strict=False)}
+    inputs = by_name(formula, inputs)
     if not isinstance(seeds, Mapping):
         seeds = {formula.outputs[0].name: seeds}
     every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}

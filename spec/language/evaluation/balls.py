@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import flint
@@ -46,14 +47,9 @@ def _half_even(x: Any) -> Any:
     """The nearest integer, ties to even; a NaN ball when the ball does not decide it."""
     doubled = (2 * x).unique_fmpz() if (2 * x).is_exact() and (2 * x).is_integer() else None
     if doubled is not None:
-        return _tie(int(doubled))
+        return round(Fraction(int(doubled), 2))
     nearest = (x + flint.arb(0.5)).floor().unique_fmpz()
     return _NAN if nearest is None else int(nearest)
-
-
-def _tie(doubled: int) -> int:
-    whole, rest = divmod(doubled, 2)
-    return whole + (whole % 2 if rest else 0)
 
 
 @contextmanager

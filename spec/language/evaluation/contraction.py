@@ -57,16 +57,16 @@ def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | 
     lost: Flags | None = None
     for part in (a, b):
         if part.lost is not None:
-            lost = numbers.either(lost, np.asarray(_filled(part.lost, part).any(-1)))
+            lost = numbers.either(lost, np.asarray(filled(part.lost, part).any(-1)))
     if a.error is None or b.error is None:
         return Num(value, lost=lost), None
     size_a, size_b = np.abs(a.value), np.abs(b.value)
     total = product(size_a, size_b)
     error: Any = 0.0
     if not b.exact and b.error.any():
-        error = product(size_a, _filled(b.error, b))
+        error = product(size_a, filled(b.error, b))
     if not a.exact and a.error.any():
-        error = numbers.above(product(_filled(a.error, a), numbers.above(size_b, b.error)), error)
+        error = numbers.above(product(filled(a.error, a), numbers.above(size_b, b.error)), error)
     error = numbers.above(numbers.growth(unit) * (total + error), error)
     if tiny:
         # a product with an exact 0 does not underflow
@@ -77,7 +77,7 @@ def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | 
     share = (max(terms - 1, 0) + SUM_SLACK) * unit
     low = None
     if a.low is not None and b.low is not None:
-        low = product(_filled(a.low, a), _filled(b.low, b)) * (1 - 2 * unit) * (1 - share)
+        low = product(filled(a.low, a), filled(b.low, b)) * (1 - 2 * unit) * (1 - share)
     error = numbers.above(numbers.growth(share) * reach, error)
     top = (top * (1 + numbers.growth(unit)) + terms * tiny) * (1 + numbers.growth(share))
     if not top < LARGE and not np.isfinite(error).all():
@@ -117,7 +117,8 @@ def _level(a: Num) -> tuple[Num, npt.NDArray[np.int64], Flags] | None:
     return Num(value, top=1.0), top[..., 0], deep
 
 
-def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
+def filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
+    """An array that stands beside the values of others, in their shape."""
     return part if part.shape == whole.value.shape else np.broadcast_to(part, whole.value.shape)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from spec.language.evaluation import numbers
 from spec.language.evaluation.arithmetic import Truth
-from spec.language.evaluation.contraction import FEWEST, contracted, extent, leveled, plain
+from spec.language.evaluation.contraction import FEWEST, contracted, extent, filled, leveled, plain
 from spec.language.evaluation.numbers import HUGE, NONE, UNIT64, Flags, Floats, Num
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 from spec.language.evaluation.scatter import Storing
@@ -182,16 +181,16 @@ class RunningError(Storing):
             scale = top[..., 0]
         terms = a.value.shape[-1]
         value, error, low, total = np.add.reduce(a.value, axis=-1), None, None, None
-        lost: Flags | None = None if a.lost is None else np.any(_filled(a.lost, a), axis=-1)
+        lost: Flags | None = None if a.lost is None else np.any(filled(a.lost, a), axis=-1)
         flushed: bool | Flags = False
         if a.error is not None:
             share = (max(terms - 1, 0) + SUM_SLACK) * self.unit
             total = np.add.reduce(_sizes(a), axis=-1)
             error = numbers.growth(share) * total
             if not a.exact:
-                error = np.add.reduce(_filled(a.error, a), axis=-1) + error
+                error = np.add.reduce(filled(a.error, a), axis=-1) + error
             if a.low is not None and share < 1:
-                low = value if a.low is a.value else np.add.reduce(_filled(a.low, a), axis=-1)
+                low = value if a.low is a.value else np.add.reduce(filled(a.low, a), axis=-1)
                 low = low * (1 - share)
             flushed = total != 0  # all terms are exactly 0 where it is 0, and nowhere else
         out = Num(value, error, scale, low, lost)
@@ -348,7 +347,3 @@ def _sizes(a: Num) -> Any:
     """How large each value is at most, its error included; memory that nobody else holds."""
     size = np.abs(a.value)
     return size if a.exact else numbers.above(size, a.error)
-
-
-def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
-    return part if part.shape == whole.value.shape else np.broadcast_to(part, whole.value.shape)

@@ -65,7 +65,8 @@ class SoftmaxGroups:
                 continue
             outer = {old: new for old, new in match.items() if old != each.var}
             largest = substitute(each.largest, outer)
-            if each.joint and not _indices(largest) <= free_symbols(argument):
+            indices = {symbol for symbol in free_symbols(largest) if not symbol.is_positive}
+            if each.joint and not indices <= free_symbols(argument):
                 continue  # a sum for each index, and one exponential for all: which of them it is divided by, it cannot say
             tag = (number, *sorted((str(old), str(new)) for old, new in outer.items()))
             return tag, largest
@@ -151,10 +152,6 @@ def _terms(node: Node, lines: Mapping[Tensor, Definition]) -> Iterator[Node]:
             yield from _terms(part, lines)
     else:
         yield node
-
-
-def _indices(node: Node) -> set[sympy.Symbol]:
-    return {symbol for symbol in free_symbols(node) if not symbol.is_positive}
 
 
 def _matches(template: Basic, tree: Basic, match: dict[sympy.Symbol, Basic]) -> bool:

@@ -269,7 +269,8 @@ def _func_unicode(p: Unicode, node: expr.Func) -> tuple[str, int]:
 
 @rule(SumOf, Latex)
 def _sum_latex(p: Latex, node: SumOf) -> tuple[str, int]:
-    return rf"\sum_{{{_below(p, node)}}}^{{{p.index(node.last)}}} {p.text(node.body, PRODUCT)}", PRODUCT
+    below = f"{p.index(node.var)}={p.index(node.first)}{_condition(p, node)}"
+    return rf"\sum_{{{below}}}^{{{p.index(node.last)}}} {p.text(node.body, PRODUCT)}", PRODUCT
 
 
 @rule(MaxOf, Latex)
@@ -282,10 +283,6 @@ def _max_latex(p: Latex, node: MaxOf) -> tuple[str, int]:
 def _any_latex(p: Latex, node: AnyOf) -> tuple[str, int]:
     reach = rf"{p.index(node.var)} \in [{p.index(node.first)}, {p.index(node.last)}]{_condition(p, node)}"
     return rf"\exists\, {reach} :\ {p.text(node.body)}", SUM
-
-
-def _below(p: Latex, node: Bound) -> str:
-    return f"{p.index(node.var)}={p.index(node.first)}{_condition(p, node)}"
 
 
 def _condition(p: Latex, node: Bound) -> str:

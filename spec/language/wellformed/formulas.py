@@ -11,13 +11,13 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language import expr
-from spec.language.arrays import WHOLE, Comprehension, Tensor
+from spec.language.arrays import WHOLE, Comprehension, Tensor, listed
 from spec.language.binders import Bound, MaxOf, SumOf
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
 from spec.language.convention import INTERMEDIATES, Convention, Pitfall, Source, Worked
 from spec.language.expr import Node, Ref
 from spec.language.known import known
-from spec.language.lines import Definition, LineChoice
+from spec.language.lines import Definition, LineChoice, reached
 from spec.language.trees import free_symbols, substitute, walk
 from spec.language.wellformed import letters, ranges
 from spec.language.wellformed.letters import IllFormed, is_condition
@@ -120,7 +120,7 @@ def _check_order(formula: Any, lines: tuple[Definition, ...], sizes: set[sympy.S
     graph: dict[Any, set[Any]] = {name: set() for name in defined}
     for line in lines:
         graph[line.name] |= {part.name for part in walk(line.right) if isinstance(part, Tensor)} & defined
-    turning = {name for name in defined if name in _reached(graph, graph[name])}
+    turning = {name for name in defined if name in reached(graph, graph[name])}
     if not turning:
         return
     among = tuple(line for line in lines if line.name in turning)
@@ -162,15 +162,6 @@ def _reads(line: Definition, names: set[str], sizes: Values) -> Iterator[tuple[P
 
 def _place(line: Definition, at: Values) -> Place:
     return line.name, tuple(number_at(part, at) or 0 for part in line.left.index)
-
-
-def _reached(graph: dict[Any, set[Any]], start: Iterable[Any]) -> set[Any]:
-    found, frontier = set(start), list(start)
-    while frontier:
-        more = graph.get(frontier.pop(), set()) - found
-        found |= more
-        frontier += more
-    return found
 
 
 def _circle(graph: dict[Any, set[Any]]) -> list[Any]:
@@ -405,8 +396,8 @@ def _check_indices(line: Definition, where: str, sizes: set[sympy.Symbol]) -> No
     """Refuse indices of a line that are none, or could be taken for sizes."""
     written = line.ranges[: len(line.ranges) - line.rows]
     for symbol, first, last in line.ranges:
-        for end in (first, last):
-            _check_letters(end, where, sizes)
+        for letter in sorted((free_symbols(first) | free_symbols(last)) - sizes, key=str):
+            raise IllFormed(f"{where}: {letter} is no size of the formula")
         if symbol in sizes:
             raise IllFormed(f"{where}: {symbol} is a size of the formula and an index of the line")
         if (symbol, first, last) in written and symbol.name in {size.name for size in sizes}:
@@ -457,8 +448,8 @@ def check_calls(node: Basic, where: str) -> None:
                 sympy.expand(size) for size in wanted
             ]:
                 raise IllFormed(
-                    f"{where}: {callee.id}: {of.name} has shape ({_listed(wanted)}), "
-                    f"but what is pulled back has shape ({_listed(shape_of(part.seed))})"
+                    f"{where}: {callee.id}: {of.name} has shape ({listed(wanted)}), "
+                    f"but what is pulled back has shape ({listed(shape_of(part.seed))})"
                 )
             named = [t for t in callee.inputs if isinstance(t, Tensor) and t.name == part.wrt]
             if not named:
@@ -500,16 +491,6 @@ def _check_argument(where: str, item: Any, value: Basic, sizes: dict[Any, Any]) 
             tensor.below
         ):
             raise IllFormed(f"{where}: {item} runs below {below}, but {value} below {tensor.below}")
-
-
-def _listed(shape: tuple[Any, ...]) -> str:
-    return ", ".join(map(str, shape))
-
-
-def _check_letters(end: Any, where: str, sizes: set[sympy.Symbol]) -> None:
-    for symbol in free_symbols(end):
-        if symbol not in sizes:
-            raise IllFormed(f"{where}: {symbol} is no size of the formula")
 
 
 def check_choice(formula: Any, choice: expr.Choice, where: str) -> None:

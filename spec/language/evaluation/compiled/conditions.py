@@ -243,7 +243,7 @@ class Conditions(Indices):
             compare, a, b = _RELATIONS[relation], left.array, right.array
             return self._kept(lambda frame: Truth(compare(a(frame), b(frame))), left.static and right.static)
         first, second = (
-            self.value(part, around) if whole is None else _exact(whole)
+            self.value(part, around) if whole is None else exact(whole)
             for part, whole in zip(parts, (left, right), strict=True)
         )
 
@@ -333,7 +333,8 @@ def _inside(values: Any, first: Any, last: Any) -> Truth:
     return Truth((values >= first[..., None]) & (values <= last[..., None]))
 
 
-def _exact(whole: Index) -> Value:
+def exact(whole: Index) -> Value:
+    """Whole numbers as numbers of the arithmetic."""
     return lambda frame: frame.arithmetic.exact(whole.array(frame).astype(np.float64))
 
 

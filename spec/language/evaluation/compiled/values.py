@@ -20,9 +20,9 @@ from spec.language import expr
 from spec.language.arrays import DISCRETE, WHOLE
 from spec.language.binders import Expectation, MaxOf, SumOf
 from spec.language.calls import Call, Pullback
-from spec.language.evaluation.arithmetic import Arithmetic, Change, Truth
-from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
-from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, spread
+from spec.language.evaluation.arithmetic import Arithmetic, Truth
+from spec.language.evaluation.compiled.conditions import Conditions, Value, exact, guarded
+from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, reshaped, spread
 from spec.language.evaluation.compiled.indices import STANDING, Index, Places, refusal
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.indexing import by_products, is_integral, reach, spelt_out
@@ -134,9 +134,7 @@ def _form(
     parts: list[Any] = [type(node)]
     if isinstance(node, expr.Func):
         parts.append(node.name)
-        family = (
-            softmax_groups.of(node.args[1]) if softmax_groups is not None and node.name == "exp" else None
-        )
+        family = _family(node, softmax_groups)
         if family is not None:
             if not free_symbols(family[1]) & around.axes.keys() <= numbers.keys():
                 return None
@@ -158,13 +156,13 @@ def is_constant(node: Any, around: Around, softmax_groups: SoftmaxGroups | None)
         and not _tensors(node)
         and _entries(node, around, {})
     )
-    return plain and not any(
-        softmax_groups is not None
-        and isinstance(part, expr.Func)
-        and part.name == "exp"
-        and softmax_groups.of(part.args[1])
-        for part in walk(node)
-    )
+    return plain and not any(_family(part, softmax_groups) for part in walk(node))
+
+
+def _family(node: Any, softmax_groups: SoftmaxGroups | None) -> tuple[tuple[object, ...], MaxOf] | None:
+    """The family of an exponential that is divided by the sum of such, and the largest exponent; None for all else."""
+    exponential = isinstance(node, expr.Func) and node.name == "exp"
+    return softmax_groups.of(node.args[1]) if exponential and softmax_groups is not None else None
 
 
 def _tensors(node: Any) -> bool:
@@ -219,25 +217,18 @@ class Values(Conditions):
             shared = self.shared[key] = Shared(self.slots.literal(), value, self.read, axes, around.depth)
             self.read = before
         self.read |= shared.read  # any of those who ask may have to work it out
-        return shared.asked(axes, around.depth, self._family(node))
-
-    def _family(self, node: Any) -> Any:
-        """The family of an exponential that is divided by the sum of such; None for all else."""
-        exponential = isinstance(node, expr.Func) and node.name == "exp" and self.softmax_groups is not None
-        found = (
-            self.softmax_groups.of(node.args[1]) if exponential and self.softmax_groups is not None else None
-        )
-        return None if found is None else found[0]
+        family = _family(node, self.softmax_groups)
+        return shared.asked(axes, around.depth, None if family is None else family[0])
 
     def _ref(self, node: Ref, around: Around) -> Value:
         name, domain = node.tensor.name, node.tensor.domain
         if domain in WHOLE:
-            return _exact(self.index(node, around))
+            return exact(self.index(node, around))
         if domain == "boolean":
             return self._indicator(node, around)
         self.read.add(name)
         if not node.index:
-            scalar = _reshaped((1,) * around.depth)
+            scalar = reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.tensors[name], scalar)
         places = self.places(node.tensor, [self.index(part, around) for part in node.index], around)
         if places is STANDING:
@@ -253,7 +244,7 @@ class Values(Conditions):
         return read
 
     def _indicator(self, node: Ref, around: Around) -> Value:
-        held, scalar = self.condition(node, around).truth, _reshaped((1,) * around.depth)
+        held, scalar = self.condition(node, around).truth, reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
             arithmetic, found = frame.arithmetic, held(frame)
@@ -270,7 +261,7 @@ class Values(Conditions):
         if number.is_Rational:
             return self._rational(int(number.p), int(number.q), around)
         if number == sympy.pi:
-            scalar = _reshaped((1,) * around.depth)
+            scalar = reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.arithmetic.pi(), scalar)
         if number.has(sympy.pi):
             return self._with_pi(number, around)
@@ -307,7 +298,7 @@ class Values(Conditions):
         return value
 
     def _rational(self, p: int, q: int, around: Around) -> Value:
-        scalar = _reshaped((1,) * around.depth)
+        scalar = reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
             return frame.arithmetic.view(frame.arithmetic.rational(p, q), scalar)
@@ -359,7 +350,7 @@ class Values(Conditions):
         parts: list[Value] = []
         slot, body = inside.axes[node.var].slot, self._product(node.body, inside, parts)
         slots = [axis.slot for axis in inside.axes.values()]
-        scalar = _reshaped((1,) * around.depth)
+        scalar = reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
             saved, arithmetic = frame.guard, frame.arithmetic
@@ -418,7 +409,7 @@ class Values(Conditions):
         argument = self.value(inner, around)
         if name != "exp":
             return lambda frame: frame.arithmetic.function(name, argument(frame))
-        found = None if self.softmax_groups is None else self.softmax_groups.of(inner)
+        found = _family(node, self.softmax_groups)
         if found is None:
             return lambda frame: frame.arithmetic.exponential(argument(frame), None, None)
         family, largest = found[0], self.value(found[1], around)
@@ -460,7 +451,7 @@ class Values(Conditions):
         return lambda frame: frame.arithmetic.exact(same(frame), positive=True)
 
     def _undefined(self, node: expr.Undefined, around: Around) -> Value:
-        scalar = _reshaped((1,) * around.depth)
+        scalar = reshaped((1,) * around.depth)
         return lambda frame: frame.arithmetic.view(frame.arithmetic.undefined(), scalar)
 
     def call(self, node: Call | Pullback, around: Around) -> Value:
@@ -474,14 +465,6 @@ class Values(Conditions):
         return refusal(TypeError(f"Expectation has no value: {node}"))
 
 
-def _exact(index: Index) -> Value:
-    return lambda frame: frame.arithmetic.exact(index.array(frame).astype(np.float64))
-
-
-def _reshaped(shape: tuple[int, ...]) -> Change:
-    return lambda part: np.asarray(part).reshape(shape)
-
-
 def _products(frame: Frame, slots: list[int]) -> int:
     """How many products a sum of them has, all in all."""
     length = frame.length
@@ -492,13 +475,6 @@ def _terms(arithmetic: Arithmetic[Any], value: Any, terms: int, where: Truth | N
     """The terms of a sum in its length, and in the shape of the condition that permits them."""
     others = (1,) * (len(arithmetic.shape(value)) - 1) if where is None else where.holds.shape[:-1]
     return spread(arithmetic, value, (*others, terms))
-
-
-def factors(node: Any) -> list[Any]:
-    """The factors of a product; a square is one."""
-    if not isinstance(node, expr.Times) or node.args[0] == node.args[1]:
-        return [node]
-    return [*factors(node.args[0]), *factors(node.args[1])]
 
 
 _VALUES: dict[type, Callable[[Values, Any, Around], Value]] = {
