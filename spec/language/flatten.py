@@ -193,9 +193,7 @@ class _Flattener:
             if isinstance(item, Tensor):
                 tensors[item.name] = self.bind(item, value, outer, lead_sizes, scope)
         constants = {name: self.constant(name, value) for name, value in flat.constants.items()}
-        whole = {
-            str(i) for i, value in zip(callee.inputs, arguments, strict=True) if isinstance(value, Tensor)
-        }
+        whole = {str(i) for i, one in zip(callee.inputs, arguments, strict=True) if isinstance(one, Tensor)}
         new = self.renamed(flat, changes, lead_sizes)
 
         def rebind(part: Basic) -> Basic | None:

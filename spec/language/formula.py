@@ -68,10 +68,8 @@ def tensor(name: str, *shape: Any, domain: str = "real", meaning: str = "") -> T
 
 def parameters(formula: Formula) -> Node:
     """How many numbers the parameters of a formula hold: the sum of their declared sizes, as they stand."""
-    counts = (
-        reduce(operator.mul, map(lift, part.shape)) for part in formula.tensors if part.role == "parameter"
-    )
-    return reduce(operator.add, counts)
+    shapes = (part.shape for part in formula.tensors if part.role == "parameter")
+    return reduce(operator.add, (reduce(operator.mul, map(lift, shape)) for shape in shapes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,10 +50,8 @@ def _leaf(part: Basic, unnamed: dict[sympy.Dummy, int]) -> str:
     return f"{type(part).__name__}={part.name!r}" if isinstance(part, Str) else _written(part)
 
 
-@cache
-def _written(part: Basic) -> str:
-    """A symbol with what is assumed of it, a number."""
-    return sympy.srepr(part)
+_written = cache(sympy.srepr)
+"""A symbol with what is assumed of it, a number."""
 
 
 def refs(node: Basic) -> Iterator[Ref]:

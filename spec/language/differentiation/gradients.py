@@ -65,11 +65,8 @@ def two_sided_slope(share: expr.Func) -> tuple[Node, Node]:
     form loses them where it is near 1. The second result, exactly the same number, has the roundings of both.
     """
     rest = expr.Func(Str("sigmoid"), expr.Negative(share.args[1]))
-    one = lift(1)
-    slope = expr.Times(share, expr.Minus(one, share))
-    return slope, expr.Minus(
-        expr.Plus(slope, expr.Times(rest, expr.Minus(one, rest))), expr.Times(share, rest)
-    )
+    slope, other = (expr.Times(gate, expr.Minus(lift(1), gate)) for gate in (share, rest))
+    return slope, expr.Minus(expr.Plus(slope, other), expr.Times(share, rest))
 
 
 def product(a: Node, b: Node) -> Node:
@@ -418,10 +415,8 @@ class _Chain:
         ranges = tuple((s, sympy.S.Zero, size - 1) for s, size in zip(symbols, tensor.shape, strict=True))
         terms: list[Node] = [] if seed is None else [seed[symbols]]
         for number, part in enumerate(parts, start=1):
-            whole = (
-                part.left.index == symbols and part.ranges[: len(ranges)] == ranges and not part.accumulate
-            )
-            if whole:
+            alike = part.left.index == symbols and part.ranges[: len(ranges)] == ranges
+            if alike and not part.accumulate:
                 terms.append(part.right)
                 continue
             own = Tensor(self.unique(f"{target.name}_{number}"), tensor.shape, "real", "internal")

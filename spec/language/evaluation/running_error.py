@@ -240,9 +240,9 @@ class RunningError(Storing):
             a, b = min(pairs, key=lambda pair: extent(*pair))
             factors = [part for part in factors if part is not a and part is not b] + [self.times(a, b)]
         left, right = (plain(part) for part in factors)
-        made = (
-            contracted(left, right, self.unit, self.tiny) if left is not None and right is not None else None
-        )
+        if left is None or right is None:
+            return None
+        made = contracted(left, right, self.unit, self.tiny)
         if made is None:
             return None
         out, reach = made

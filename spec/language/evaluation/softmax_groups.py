@@ -101,9 +101,7 @@ def _alone(lines: Iterable[Definition]) -> Iterator[tuple[Tensor, Definition]]:
 def _at(node: Ref, lines: Mapping[Tensor, Definition]) -> Node:
     """What an entry is by its line, if it has one of these."""
     line = lines.get(node.tensor)
-    return (
-        node if line is None else substitute(line.right, dict(zip(line.left.index, node.index, strict=True)))
-    )
+    return substitute(line.right, dict(zip(line.left.index, node.index, strict=True))) if line else node
 
 
 def _divided_by(node: Basic, lines: Mapping[Tensor, Definition]) -> Plus | None:

@@ -99,9 +99,7 @@ def _applied(p: Printer, node: Call, own: str = "") -> str:
         p.name(own) if own and str(item) == own else p.text(a) for item, a in given if a != ABSENT
     )
     first = node.output == known(node.formula_id).outputs[0].name
-    of = (
-        "" if first else rf"{{}}.{p.name(node.output)}" if isinstance(p, Latex) else f".{p.name(node.output)}"
-    )
+    of = "" if first else ("{}." if isinstance(p, Latex) else ".") + p.name(node.output)
     if isinstance(p, Latex):
         shown = name.replace("_", r"\_")
         return rf"\operatorname{{{shown}}}\left({arguments}\right){of}"
@@ -134,10 +132,8 @@ def _pullback(p: Printer, node: Pullback) -> tuple[str, int]:
     if isinstance(p, Latex):
         slope = rf"\frac{{\partial {call}}}{{\partial {letter}}}"
         slope = rf"\left.{slope}\right|_{{{letter} = {there}}}" if elsewhere else slope
-        return (
-            rf"\left[\left({slope}\right)^{{\!\top}} {seed}\right]" + (f"_{{{index}}}" if index else ""),
-            ATOM,
-        )
+        entry = f"_{{{index}}}" if index else ""
+        return rf"\left[\left({slope}\right)^{{\!\top}} {seed}\right]{entry}", ATOM
     at = f" at {letter} = {there}" if elsewhere else ""
     return f"[(∂{call}/∂{letter}{at})ᵀ {seed}]" + (f"[{index}]" if index else ""), ATOM
 
@@ -261,10 +257,8 @@ def _func_latex(p: Latex, node: expr.Func) -> tuple[str, int]:
 @rule(expr.Func, Unicode)
 def _func_unicode(p: Unicode, node: expr.Func) -> tuple[str, int]:
     known = {"sqrt": "√", "log": "ln", "sigmoid": "σ"}
-    return (
-        f"{known.get(node.name, node.name)}({p.text(node.args[1])})",
-        POWER if node.name == "sqrt" else ATOM,
-    )
+    name, strength = known.get(node.name, node.name), POWER if node.name == "sqrt" else ATOM
+    return f"{name}({p.text(node.args[1])})", strength
 
 
 @rule(SumOf, Latex)
@@ -348,10 +342,8 @@ def _junction(p: Printer, node: expr.Both | expr.Either) -> tuple[str, int]:
 def _not(p: Printer, node: expr.Not) -> tuple[str, int]:
     some = node.args[0]
     if isinstance(some, AnyOf) and isinstance(some.body, expr.Not):
-        held, span = (
-            p.text(some.body.args[0], SUM),
-            (p.index(some.var), p.index(some.first), p.index(some.last)),
-        )
+        held = p.text(some.body.args[0], SUM)
+        span = p.index(some.var), p.index(some.first), p.index(some.last)
         if isinstance(p, Latex):
             return rf"{held} \ \text{{ for all }} {span[1]} \le {span[0]} \le {span[2]}", 0
         return f"{held} for all {span[0]}={span[1]}…{span[2]}", 0

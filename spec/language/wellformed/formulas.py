@@ -315,7 +315,7 @@ def check_formula(formula: Any) -> None:
     for item in formula.inputs:
         if not isinstance(item, Tensor) and not letters.is_size(item):
             raise IllFormed(f"{formula.id}: the input {item} is neither a tensor nor a size")
-    sizes = _sizes(formula)
+    sizes = sizes_of(formula)
     letters.check_once((*tensors, *sizes), formula.id)
     for tensor in formula.outputs:
         if tensor.name not in {line.name for line in formula.definitions}:
@@ -363,7 +363,7 @@ def _check_line(formula: Any, line: Definition) -> None:
     where = f"{formula.id}, line {line.left}"
     defined = {item.left.tensor for item in formula.definitions}
     given = {item for item in formula.inputs if isinstance(item, Tensor)} | set(formula.constants)
-    sizes = _sizes(formula)
+    sizes = sizes_of(formula)
     outer = Scope(line.spans)
     _check_indices(line, where, sizes)
     for part, scope in parts(line.right, outer):
@@ -411,9 +411,7 @@ def check_kinds(node: Basic, where: str) -> None:
     """Refuse a condition where a value belongs; a Boolean entry is one as well, 0 or 1."""
     for part in walk(node):
         if isinstance(part, expr.Case | expr.Choice):
-            branches = (
-                part.args[1:] if isinstance(part, expr.Case) else [pair.args[1] for pair in part.args[1:]]
-            )
+            branches = [one if isinstance(part, expr.Case) else one.args[1] for one in part.args[1:]]
             said = [one for one in branches if not isinstance(one, expr.Undefined)]
             if len({decides(one) for one in said if not isinstance(one, Ref)}) > 1:
                 raise IllFormed(f"{where}: {part} is a condition in one case and a value in another")
@@ -568,7 +566,7 @@ def _check_law(formula: Any) -> None:
         raise IllFormed(f"{where}, and positions are counted: a law has one of both")
 
 
-def _sizes(formula: Any) -> set[sympy.Symbol]:
+def sizes_of(formula: Any) -> set[sympy.Symbol]:
     """The sizes of a formula: inputs that are sizes, and those in the shapes of its tensors."""
     tensors = [item for item in formula.inputs if isinstance(item, Tensor)]
     shapes = [size for t in (*tensors, *formula.outputs) for size in (*t.shape, t.below)]

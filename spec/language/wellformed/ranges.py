@@ -106,9 +106,8 @@ def check_range(bound: tuple[Any, Any, Any], scope: Scope, where: str) -> None:
                 raise IllFormed(
                     f"{where}: the range of {symbol} ends at {end}, which is {value}{_seen(at, wanted)}"
                 )
-    lengths = [
-        (_exact(first, at), _exact(last, at)) for at in _tried(last - first, wanted, scope, WIDE, bare=True)
-    ]
+    tried = _tried(last - first, wanted, scope, WIDE, bare=True)
+    lengths = [(_exact(first, at), _exact(last, at)) for at in tried]
     if lengths and all(a is not None and b is not None and b < a for a, b in lengths):
         raise IllFormed(f"{where}: the range of {symbol} is empty: it begins at {first} and ends at {last}")
 

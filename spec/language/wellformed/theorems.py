@@ -17,7 +17,7 @@ from spec.language.lines import Definition
 from spec.language.theorem import Claim, Induction, Proof, Theorem
 from spec.language.trees import free_symbols, substitute, walk
 from spec.language.wellformed import letters
-from spec.language.wellformed.formulas import check_calls, check_choice, check_kinds, decides
+from spec.language.wellformed.formulas import check_calls, check_choice, check_kinds, decides, sizes_of
 from spec.language.wellformed.letters import (
     REAL,
     RELATIONS,
@@ -320,15 +320,9 @@ def _check_witness(formula: Any, theorem: Theorem, claim: Claim, where: str) -> 
 
 
 def _sizes(formula: Any, theorem: Theorem) -> set[sympy.Symbol]:
-    tensors = (
-        *formula.tensors,
-        *theorem.given,
-        *formula.outputs,
-        *(line.left.tensor for line in formula.definitions),
-    )
-    shapes = [size for tensor in tensors for size in (*tensor.shape, tensor.below)]
-    found = {item for item in formula.inputs if isinstance(item, sympy.Symbol)}
-    return found.union(*(free_symbols(size) for size in (*shapes, *theorem.sizes.values())))
+    tensors = (*theorem.given, *(line.left.tensor for line in formula.definitions))
+    more = (*(size for t in tensors for size in (*t.shape, t.below)), *theorem.sizes.values())
+    return sizes_of(formula).union(*map(free_symbols, more))
 
 
 def _read(formula: Any, theorem: Theorem) -> set[Basic]:

@@ -123,9 +123,8 @@ class Gathering:
 
     def everywhere(self, frame: Frame) -> list[dict[str, Any]]:
         """The arguments at each value of the leading indices and, for each, of the others."""
-        leading, places = (
-            prod(frame.length[axis.slot] for axis in axes) for axes in (self.leading, self.others)
-        )
+        leading = prod(frame.length[axis.slot] for axis in self.leading)
+        places = prod(frame.length[axis.slot] for axis in self.others)
         if leading * places > frame.calls.most:
             raise NotEvaluated(f"{self.node.args[0]} is applied at more than {frame.calls.most} places")
         if not leading * places:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import eq, le, lt
 from typing import Any
 
 import numpy as np
@@ -338,11 +339,7 @@ def exact(whole: Index) -> Value:
     return lambda frame: frame.arithmetic.exact(whole.array(frame).astype(np.float64))
 
 
-_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<=": lambda a, b: a <= b,
-    "<": lambda a, b: a < b,
-    "==": lambda a, b: a == b,
-}
+_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {"<=": le, "<": lt, "==": eq}
 
 
 def guarded(frame: Frame, condition: Any, value: Value) -> Any:

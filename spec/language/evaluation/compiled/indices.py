@@ -382,9 +382,8 @@ class Indices:
         numbers = [part.number for part in parts if part.number is not None]
         if len(numbers) == len(parts):
             number = _of_numbers(join, numbers)
-            return self._number(
-                around, self.slots.keep(number) if plain and static else number, static, plain
-            )
+            number = self.slots.keep(number) if plain and static else number
+            return self._number(around, number, static, plain)
         each = [part.array if part.number is None else part.number for part in parts]
 
         def array(frame: Frame) -> Ints:
@@ -434,8 +433,4 @@ def _plus(*parts: Any) -> Any:
     return reduce(add, parts)
 
 
-_JOINED: dict[type, Callable[..., Any]] = {
-    Plus: _plus,
-    Minus: sub,
-    Times: lambda *parts: reduce(mul, parts),
-}
+_JOINED: dict[type, Callable[..., Any]] = {Plus: _plus, Minus: sub, Times: lambda *parts: reduce(mul, parts)}

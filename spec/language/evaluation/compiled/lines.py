@@ -142,12 +142,11 @@ class Compiled:
         target, places = kept.get(self.name), self._places(frame, shape)
         if target is None:
             target = kept[self.name] = np.zeros(shape, value.dtype)
+        value = np.broadcast_to(value, self.extent(frame))
         if places.window:
-            places.take(target)[...] = np.broadcast_to(value, self.extent(frame))
+            places.take(target)[...] = value
         else:
-            target[tuple(part.array(frame) for part in self.index)] = np.broadcast_to(
-                value, self.extent(frame)
-            )
+            target[tuple(part.array(frame) for part in self.index)] = value
 
 
 class Lines(Values):

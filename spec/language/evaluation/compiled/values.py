@@ -151,12 +151,10 @@ def is_constant(node: Any, around: Around, softmax_groups: SoftmaxGroups | None)
     """Whether a value is worked out from the sizes in it and from numbers alone: an exponential that is divided by a sum is not,
     since what is subtracted from its exponent depends on what the sum runs over.
     """
-    plain = (
-        isinstance(node, expr.Func | expr.Over | expr.Power)
-        and not _tensors(node)
-        and _entries(node, around, {})
+    plain = isinstance(node, expr.Func | expr.Over | expr.Power) and not _tensors(node)
+    return (
+        plain and _entries(node, around, {}) and not any(_family(part, softmax_groups) for part in walk(node))
     )
-    return plain and not any(_family(part, softmax_groups) for part in walk(node))
 
 
 def _family(node: Any, softmax_groups: SoftmaxGroups | None) -> tuple[tuple[object, ...], MaxOf] | None:
