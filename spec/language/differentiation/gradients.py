@@ -329,9 +329,6 @@ def adjoint_of(tensor: Tensor) -> Tensor:
     return Tensor(ADJOINT + tensor.name, tensor.shape, "real", "internal")
 
 
-# The chain rule -------------------------------------------------------------------------------------------------------------
-
-
 _CACHE: dict[Any, Derivative] = {}
 
 
@@ -384,7 +381,8 @@ class _Chain:
             if set(line.left.index) <= set(line.spans):
                 self.symbols.setdefault(line.name, line.left.index)
         for name, tensor in tensors.items():
-            self.symbols.setdefault(name, _axes(tensor))
+            letters = (sympy.Symbol("ijklcrst"[axis], integer=True) for axis in range(len(tensor.shape)))
+            self.symbols.setdefault(name, tuple(letters))
         self.names = {ADJOINT + name for name in tensors}
         seeds = {t.name: Tensor(f"seed_{t.name}", t.shape, "real", "data") for t in self.flat.outputs}
         for line in reversed(self.lines):
@@ -528,12 +526,6 @@ class _Chain:
                 changes[symbol] = new
             rest[new] = span
         return {old: new for old, new in changes.items() if old != new}, own, rest, limits
-
-
-def _axes(tensor: Tensor) -> tuple[sympy.Symbol, ...]:
-    """Index symbols for the axes of an input."""
-    names = "ijklcrst"
-    return tuple(sympy.Symbol(names[axis], integer=True) for axis in range(len(tensor.shape)))
 
 
 def pull_back(

@@ -111,9 +111,6 @@ def _at(sizes: Values) -> str:
     return f" ({', '.join(f'{size} = {value}' for size, value in sizes.items())})" if sizes else ""
 
 
-# Circles --------------------------------------------------------------------------------------------------------------------
-
-
 def _check_order(formula: Any, lines: tuple[Definition, ...], sizes: set[sympy.Symbol]) -> None:
     """Refuse an entry that depends on itself."""
     defined = {line.name for line in lines}
@@ -356,9 +353,6 @@ def _left_open(axis: sympy.Expr, told: set[sympy.Symbol]) -> sympy.Symbol | None
     return size if slope != 0 and size not in free_symbols(sympy.expand(axis - slope * size)) else None
 
 
-# A line -------------------------------------------------------------------------------------------------------------------
-
-
 def _check_line(formula: Any, line: Definition) -> None:
     where = f"{formula.id}, line {line.left}"
     defined = {item.left.tensor for item in formula.definitions}
@@ -509,9 +503,6 @@ def _check_options(formula: Any, name: str, options: set[str], where: str) -> No
             f"{where}: the convention {name} has the options {', '.join(sorted(declared[name]))}; "
             f"the line has: {', '.join(sorted(options))}"
         )
-
-
-# What is declared is used ---------------------------------------------------------------------------------------------------
 
 
 def _check_use(formula: Any) -> None:

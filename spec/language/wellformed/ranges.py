@@ -132,9 +132,6 @@ def _result(node: Call | Pullback) -> tuple[str, tuple[Any, ...]]:
     return f"{callee.id}'s {of.name}", tuple(substitute(size, sizes) for size in of.shape)
 
 
-# An entry -------------------------------------------------------------------------------------------------------------------
-
-
 def _check_entry(
     node: Basic, index: tuple[Any, ...], shape: tuple[Any, ...], name: str, scope: Scope, where: str
 ) -> None:
@@ -158,11 +155,6 @@ def _plainly_inside(part: Basic, size: sympy.Expr, scope: Scope) -> bool:
 def _below(look_up: Ref) -> Any:
     tensor = look_up.tensor
     return tensor.shape[0] if tensor.domain == "permutation" else tensor.below
-
-
-def _least(look_up: Ref) -> Any:
-    """The least value that is tried: for a label, one that is none."""
-    return sympy.Integer(-1 if look_up.tensor.domain == "label" else 0)
 
 
 def _try_sizes(part: Any, size: sympy.Expr, scope: Scope, node: Basic, where: str) -> None:
@@ -208,7 +200,10 @@ def _tried(
         return  # nothing is said of its range: left to the prover, which has to see it in range
     held = () if bare else scope.held
     ranges: dict[Any, Span] = _needed(wanted, scope, held)
-    ranges |= {one: (_least(one), _below(one) - 1) for one in looked}
+    labels = [
+        one for one in looked if one.tensor.domain == "label"
+    ]  # of which one that is none is tried, too
+    ranges |= {one: (sympy.Integer(-1 if one in labels else 0), _below(one) - 1) for one in looked}
     symbols = {s for span in ranges.values() for end in span for s in free_symbols(end)} | wanted
     fixed = {size: scope.sizes[size] for size in symbols & scope.sizes.keys()}
     free = (symbols - fixed.keys()).union(*map(free_symbols, fixed.values())) - set(ranges)

@@ -279,11 +279,13 @@ def check_claims(formula: Any, theorem: Theorem) -> None:
     """
     where = f"{formula.id}, {theorem.name}"
     for number, claim in enumerate(theorem.claims, 1):
-        _check_claim(claim, theorem, f"{where}, claim {number}")
+        scope = Scope({s: (sympy.S.Zero, size - 1) for s, size in claim.over}, (claim.where,), theorem.sizes)
+        for tree in (claim.left, claim.right, *(step.to for step in claim.proof.steps)):
+            check_places(tree, scope, f"{where}, claim {number}")
         if theorem.exists and claim.proof.method != "witness":
             raise IllFormed(f"{where}, claim {number}: that it exists is shown by a witness: by_witness(…)")
         _check_witness(formula, theorem, claim, f"{where}, claim {number}")
-    read = _read(formula, theorem)
+    read = {part for tree in _trees(theorem) for part in walk(elaborate(tree, formula))}
     for tensor in theorem.given:
         if tensor not in read:
             raise IllFormed(f"{where}: {tensor} is given, but no claim or assumption reads it")
@@ -298,13 +300,6 @@ def check_claims(formula: Any, theorem: Theorem) -> None:
     for size in theorem.sizes:
         if size not in known:
             raise IllFormed(f"{where}: {size} is replaced, but is no size of the formula")
-
-
-def _check_claim(claim: Claim, theorem: Theorem, where: str) -> None:
-    spans = {symbol: (sympy.S.Zero, size - 1) for symbol, size in claim.over}
-    scope = Scope(spans, (claim.where,), theorem.sizes)
-    for tree in (claim.left, claim.right, *(step.to for step in claim.proof.steps)):
-        check_places(tree, scope, where)
 
 
 def _check_witness(formula: Any, theorem: Theorem, claim: Claim, where: str) -> None:
@@ -325,12 +320,8 @@ def _sizes(formula: Any, theorem: Theorem) -> set[sympy.Symbol]:
     return sizes_of(formula).union(*map(free_symbols, more))
 
 
-def _read(formula: Any, theorem: Theorem) -> set[Basic]:
-    """Everything that the claims read, by way of abbreviations too."""
-    return {part for tree in _trees(theorem) for part in walk(elaborate(tree, formula))}
-
-
 def _trees(theorem: Theorem) -> Iterator[Basic]:
+    """Everything that the claims and assumptions say."""
     for claim in theorem.claims:
         yield from (claim.left, claim.right, claim.where, *(size for _, size in claim.over))
     yield from theorem.assuming

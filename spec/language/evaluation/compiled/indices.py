@@ -258,7 +258,8 @@ class Indices:
     def index(self, expr: Any, around: Around) -> Index:
         """An index expression."""
         if isinstance(expr, int | sympy.Integer):
-            return self._number(around, _the_same(int(expr)), plain=True)
+            value = int(expr)
+            return self._number(around, lambda frame: value, plain=True)
         if isinstance(expr, sympy.Symbol):
             return self._symbol(expr, around)
         if isinstance(expr, Ref):
@@ -349,7 +350,9 @@ class Indices:
             return self._joined(_JOINED[Times], parts, around)
         if isinstance(expr, sympy.floor | sympy.ceiling):
             ends = [self.index(part, around) for part in fraction(expr.args[0])]
-            return self._joined(_below if isinstance(expr, sympy.floor) else _above, ends, around)
+            if isinstance(expr, sympy.floor):
+                return self._joined(lambda over, under: _divided(over, under)[0], ends, around)
+            return self._joined(lambda over, under: -_divided(-over, under)[0], ends, around)
         if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and expr.exp >= 0:
             power = int(expr.exp)
             return self._joined(lambda base: base**power, [self.index(expr.base, around)], around)
@@ -401,10 +404,6 @@ def _of_numbers(join: Callable[..., Any], numbers: list[Whole]) -> Whole:
     return lambda frame: int(join(left(frame), right(frame)))
 
 
-def _the_same(value: int) -> Whole:
-    return lambda frame: value
-
-
 def refusal(error: Exception) -> Callable[[Frame], Any]:
     """What has no value: nothing is said of it before it is asked for."""
 
@@ -419,14 +418,6 @@ def _divided(over: Any, under: Any) -> tuple[Any, Any]:
     if isinstance(over, int) and isinstance(under, int):
         return divmod(over, under) if under else (0, 0)
     return np.divmod(over, under)
-
-
-def _below(over: Any, under: Any) -> Any:
-    return _divided(over, under)[0]
-
-
-def _above(over: Any, under: Any) -> Any:
-    return -_divided(-over, under)[0]
 
 
 def _plus(*parts: Any) -> Any:

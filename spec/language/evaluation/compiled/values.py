@@ -353,8 +353,10 @@ class Values(Conditions):
         def value(frame: Frame) -> Any:
             saved, arithmetic = frame.guard, frame.arithmetic
             where = enter(frame)
-            terms = frame.length[slot]
-            if len(parts) > 1 and _products(frame, slots) >= FEWEST:
+            length = frame.length
+            terms = length[slot]
+            # How many products the sums have, all in all.
+            if len(parts) > 1 and prod([length[one] or 1 for one in slots]) >= FEWEST:
                 values = [part(frame) for part in parts]
                 frame.guard = saved
                 found = arithmetic.contract(values, terms, where)
@@ -461,12 +463,6 @@ class Values(Conditions):
     def expectation(self, node: Expectation, around: Around) -> Value:
         """An expectation; see :mod:`~spec.language.evaluation.compiled.applications`."""
         return refusal(TypeError(f"Expectation has no value: {node}"))
-
-
-def _products(frame: Frame, slots: list[int]) -> int:
-    """How many products a sum of them has, all in all."""
-    length = frame.length
-    return prod([length[slot] or 1 for slot in slots])
 
 
 def _terms(arithmetic: Arithmetic[Any], value: Any, terms: int, where: Truth | None) -> Any:
