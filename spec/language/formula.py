@@ -205,13 +205,7 @@ class Formula:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the statement, so that evidence recorded for another statement is recognised as stale."""
-        parts = [
-            self.id,
-            *(
-                f"{convention.name} {list(convention.options)} {convention.default}"
-                for convention in self.conventions
-            ),
-        ]
+        parts = [self.id, *(f"{c.name} {list(c.options)} {c.default}" for c in self.conventions)]
         parts += [f"{item} {item.shape} {item.domain} {item.below}" for item in self.tensors]
         for item in self.lines:
             options = item.options.items() if isinstance(item, LineChoice) else (("", (item,)),)

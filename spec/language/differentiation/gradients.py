@@ -48,9 +48,7 @@ def derivative(node: Any, leaf: Ref) -> Node | None:
         then, otherwise = (derivative(part, leaf) for part in node.args[1:])
         if then is None and otherwise is None:
             return None
-        return expr.Case(
-            node.args[0], lift(0) if then is None else then, lift(0) if otherwise is None else otherwise
-        )
+        return case(node.args[0], 0 if then is None else then, 0 if otherwise is None else otherwise)
     parts = [derivative(part, leaf) for part in node.args if isinstance(part, Node)]
     rule = _RULES.get(type(node))
     if rule is None:
@@ -340,14 +338,11 @@ def vjp(
     Raises:
         ValueError: an input that does not exist or is not real.
     """
-    real = [
-        t
-        for t in formula.tensors
-        if t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
-    ]
-    names = [t.name for t in real] if wrt is None else list(wrt)
+    real = {t.name: t.role for t in formula.tensors if t.domain in ("real", "positive", "nonnegative")}
+    given = [name for name, role in real.items() if role in ("data", "parameter")]
+    names = given if wrt is None else list(wrt)
     for name in names:
-        if name not in {t.name for t in formula.tensors if t.domain in ("real", "positive", "nonnegative")}:
+        if name not in real:
             raise ValueError(f"{formula.id} has no real input {name!r} to differentiate with respect to")
     key = (formula, tuple(names), tuple(sorted(formula.choose(conventions).items())))
     if key not in _CACHE:

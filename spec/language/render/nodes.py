@@ -52,14 +52,10 @@ def _part(p: Printer, node: Comprehension) -> str | None:
         if free_symbols(first) & set(node.vars):
             return None
         spans.append("" if first == 0 and size == axis else _span(p, first, first + size))
+    if isinstance(body, Call):  # a part of a result reads better entry by entry
+        return None if any(spans) else p.text(Call(*body.args[:3], sympy.Tuple(*leading)))
     if not any(spans):
-        return p.text(
-            Ref(body.tensor, *leading)
-            if isinstance(body, Ref)
-            else Call(*body.args[:3], sympy.Tuple(*leading))
-        )
-    if isinstance(body, Call):
-        return None  # a part of a result reads better entry by entry
+        return p.text(Ref(body.tensor, *leading))
     while not spans[-1]:
         spans.pop()
     places = [*(p.text(part) for part in leading), *(span or _colon(p) for span in spans)]
@@ -290,10 +286,9 @@ def _condition(p: Latex, node: Bound) -> str:
 def _bound_unicode(p: Unicode, node: Bound) -> tuple[str, int]:
     sign = "Σ" if isinstance(node, SumOf) else "max" if isinstance(node, MaxOf) else "∃"
     condition = p.span(node)
-    reach = f"{p.index(node.var)}={p.index(node.first)}…{p.index(node.last)}" + (
-        f" | {condition}" if condition else ""
-    )
-    return f"{sign}[{reach}] {p.text(node.body, PRODUCT)}", PRODUCT
+    reach = f"{p.index(node.var)}={p.index(node.first)}…{p.index(node.last)}"
+    where = f" | {condition}" if condition else ""
+    return f"{sign}[{reach}{where}] {p.text(node.body, PRODUCT)}", PRODUCT
 
 
 @rule(expr.Case, Latex)

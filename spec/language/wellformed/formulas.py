@@ -436,9 +436,7 @@ def check_calls(node: Basic, where: str) -> None:
         of = callee.line(call.output)
         if isinstance(part, Pullback):
             wanted = tuple(substitute(size, sizes) for size in of.shape)
-            if [sympy.expand(size) for size in shape_of(part.seed)] != [
-                sympy.expand(size) for size in wanted
-            ]:
+            if list(map(sympy.expand, shape_of(part.seed))) != list(map(sympy.expand, wanted)):
                 raise IllFormed(
                     f"{where}: {callee.id}: {of.name} has shape ({listed(wanted)}), "
                     f"but what is pulled back has shape ({listed(shape_of(part.seed))})"
@@ -479,9 +477,8 @@ def _check_argument(where: str, item: Any, value: Basic, sizes: dict[Any, Any]) 
         and 0 not in (tensor.below, item.below)
     ):
         below = substitute(item.below, sizes)
-        if sympy.expand(below - tensor.below).is_negative or free_symbols(below) != free_symbols(
-            tensor.below
-        ):
+        others = free_symbols(below) != free_symbols(tensor.below)
+        if others or sympy.expand(below - tensor.below).is_negative:
             raise IllFormed(f"{where}: {item} runs below {below}, but {value} below {tensor.below}")
 
 
@@ -512,14 +509,9 @@ def _check_use(formula: Any) -> None:
         said = (*formula.law.outcome, *(axiom.condition for axiom in formula.law.axioms))
         parts += [part for tree in said for part in walk(tree)]
     used = {part for part in parts if isinstance(part, Tensor | sympy.Symbol)}
-    used |= {
-        s
-        for line in formula.definitions
-        for _, *ends in line.ranges
-        for end in ends
-        for s in free_symbols(end)
-    }
-    used |= {s for line in formula.definitions for size in line.left.tensor.shape for s in free_symbols(size)}
+    sizes = [size for line in formula.definitions for size in line.left.tensor.shape]
+    sizes += [end for line in formula.definitions for _, *ends in line.ranges for end in ends]
+    used = used.union(*map(free_symbols, sizes))
     for item in formula.inputs:
         if item not in used and not (isinstance(item, Tensor) and item.role == "generator"):
             raise IllFormed(f"{formula.id}: no line uses the input {item}")

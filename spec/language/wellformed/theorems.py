@@ -289,14 +289,9 @@ def check_claims(formula: Any, theorem: Theorem) -> None:
     for tensor in theorem.given:
         if tensor not in read:
             raise IllFormed(f"{where}: {tensor} is given, but no claim or assumption reads it")
-    known = {
-        s
-        for tensor in read
-        if isinstance(tensor, Tensor)
-        for size in tensor.shape
-        for s in free_symbols(size)
-    }
-    known |= {part for part in read if isinstance(part, sympy.Symbol)} | _sizes(formula, theorem)
+    shapes = [size for part in read if isinstance(part, Tensor) for size in part.shape]
+    known = _sizes(formula, theorem).union(*map(free_symbols, shapes))
+    known |= {part for part in read if isinstance(part, sympy.Symbol)}
     for size in theorem.sizes:
         if size not in known:
             raise IllFormed(f"{where}: {size} is replaced, but is no size of the formula")
