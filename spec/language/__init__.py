@@ -1,123 +1,59 @@
 """The language in which formulas are stated: trees, definitions, theorems, and what is derived from them."""
 
-from spec.language.arrays import Comprehension, Tensor, each
-from spec.language.binders import Every, Expectation, Max, Some, Sum, expected
-from spec.language.calls import Applied, Call, Pullback
-from spec.language.convention import Convention
-from spec.language.expr import (
-    TRUE,
-    Node,
-    Ref,
-    Undefined,
-    absolute,
-    by_convention,
-    case,
-    cos,
-    delta,
-    eq,
-    erf,
-    exp,
-    le,
-    lift,
-    log,
-    lt,
-    rounded,
-    sigmoid,
-    sin,
-    sqrt,
-    tanh,
-    written_by,
-)
-from spec.language.formula import (
-    Formula,
-    Pitfall,
-    Reference,
-    Source,
-    Worked,
-    constant,
-    data,
-    number,
-    optional_mask,
-    parameter,
-    parameters,
-    pitfall,
-    tensor,
-)
-from spec.language.law import Axiom, Law, Together
-from spec.language.lines import Definition, LineChoice, define, lines_by_convention
-from spec.language.render import unicode
-from spec.language.symbols import Index, indices, sizes
-from spec.language.theorem import Assurance, Claim, Induction, Proof, Step, Theorem, claim, derive, given
-from spec.language.trees import substitute
+from spec.language.arrays import Comprehension as Comprehension
+from spec.language.arrays import Tensor as Tensor
+from spec.language.arrays import each as each
+from spec.language.binders import Every as Every
+from spec.language.binders import Max as Max
+from spec.language.binders import Some as Some
+from spec.language.binders import Sum as Sum
+from spec.language.binders import expected as expected
+from spec.language.calls import Applied as Applied
+from spec.language.convention import Convention as Convention
+from spec.language.expr import Node as Node
+from spec.language.expr import Ref as Ref
+from spec.language.expr import absolute as absolute
+from spec.language.expr import by_convention as by_convention
+from spec.language.expr import case as case
+from spec.language.expr import cos as cos
+from spec.language.expr import delta as delta
+from spec.language.expr import eq as eq
+from spec.language.expr import erf as erf
+from spec.language.expr import exp as exp
+from spec.language.expr import le as le
+from spec.language.expr import lift as lift
+from spec.language.expr import log as log
+from spec.language.expr import lt as lt
+from spec.language.expr import rounded as rounded
+from spec.language.expr import sigmoid as sigmoid
+from spec.language.expr import sin as sin
+from spec.language.expr import sqrt as sqrt
+from spec.language.expr import tanh as tanh
+from spec.language.expr import written_by
+from spec.language.formula import Formula as Formula
+from spec.language.formula import Worked as Worked
+from spec.language.formula import constant as constant
+from spec.language.formula import data as data
+from spec.language.formula import number as number
+from spec.language.formula import optional_mask as optional_mask
+from spec.language.formula import parameter as parameter
+from spec.language.formula import tensor as tensor
+from spec.language.law import Axiom as Axiom
+from spec.language.law import Law as Law
+from spec.language.law import Together as Together
+from spec.language.lines import define as define
+from spec.language.lines import lines_by_convention as lines_by_convention
+from spec.language.render import unicode as unicode
+from spec.language.symbols import indices as indices
+from spec.language.symbols import sizes as sizes
+from spec.language.theorem import Assurance as Assurance
+from spec.language.theorem import Claim as Claim
+from spec.language.theorem import Proof as Proof
+from spec.language.theorem import Step as Step
+from spec.language.theorem import Theorem as Theorem
+from spec.language.theorem import claim as claim
+from spec.language.theorem import derive as derive
+from spec.language.theorem import given as given
+from spec.language.trees import substitute as substitute
 
 written_by(unicode)
-
-__all__ = [
-    "Applied",
-    "Assurance",
-    "Axiom",
-    "Call",
-    "Claim",
-    "Comprehension",
-    "Convention",
-    "Definition",
-    "Every",
-    "Expectation",
-    "Formula",
-    "Index",
-    "Induction",
-    "Law",
-    "LineChoice",
-    "Max",
-    "Node",
-    "Pitfall",
-    "Proof",
-    "Pullback",
-    "Ref",
-    "Reference",
-    "Some",
-    "Source",
-    "Step",
-    "Sum",
-    "TRUE",
-    "Tensor",
-    "Theorem",
-    "Together",
-    "Undefined",
-    "Worked",
-    "absolute",
-    "by_convention",
-    "case",
-    "claim",
-    "constant",
-    "cos",
-    "data",
-    "define",
-    "delta",
-    "derive",
-    "each",
-    "eq",
-    "erf",
-    "exp",
-    "expected",
-    "given",
-    "indices",
-    "le",
-    "lift",
-    "lines_by_convention",
-    "log",
-    "lt",
-    "number",
-    "optional_mask",
-    "parameter",
-    "parameters",
-    "pitfall",
-    "rounded",
-    "sigmoid",
-    "sin",
-    "sizes",
-    "sqrt",
-    "substitute",
-    "tanh",
-    "tensor",
-]

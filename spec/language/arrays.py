@@ -11,7 +11,7 @@ from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
 from spec.language.exact import exact
-from spec.language.expr import Arithmetic, Leaf, Node, Ref, as_index, lift
+from spec.language.expr import Arithmetic, Leaf, Node, Ref, arg, as_index, lift
 from spec.language.symbols import Index, Letter, span
 from spec.language.trees import Binder, free_symbols, fresh, substitute
 
@@ -71,16 +71,13 @@ class Tensor(Arithmetic, Leaf):
         """The symbolic sizes of the axes."""
         return tuple(self.args[1].args)
 
-    @property
-    def below(self) -> sympy.Expr:
-        """For integers: entries are smaller than this."""
-        return self.args[4]
+    below = arg(4, sympy.Expr, "For integers: entries are smaller than this.")
 
     def __getitem__(self, index: Any) -> Any:
         index = index if isinstance(index, tuple) else (index,)
         if len(index) > len(self.shape):
             raise ValueError(
-                f"{self.name} has shape ({_listed(self.shape)}), but {len(index)} indices were given"
+                f"{self.name} has shape ({listed(self.shape)}), but {len(index)} indices were given"
             )
         return part(self.shape, index, lambda every: Ref(self, *every))
 
@@ -89,7 +86,7 @@ class Tensor(Arithmetic, Leaf):
         if self.shape:
             names = ", ".join("ijkl"[: len(self.shape)])
             raise TypeError(
-                f"{self.name} has shape ({_listed(self.shape)}) and is no value by itself: write an entry, "
+                f"{self.name} has shape ({listed(self.shape)}) and is no value by itself: write an entry, "
                 f"{self.name}[{names}], or the array entry by entry, each(…, {names})"
             )
         return Ref(self)
@@ -106,10 +103,7 @@ class Tensor(Arithmetic, Leaf):
 class Comprehension(Binder):
     """A whole array given entry by entry; ``args``: body, then (index, size) pairs. Build it with :func:`each`."""
 
-    @property
-    def body(self) -> Node:
-        """The entry at the bound indices."""
-        return self.args[0]
+    body = arg(0, Node, "The entry at the bound indices.")
 
     @property
     def vars(self) -> tuple[sympy.Symbol, ...]:
@@ -152,14 +146,14 @@ class Comprehension(Binder):
         index = index if isinstance(index, tuple) else (index,)
         if len(index) > len(self.shape):
             raise ValueError(
-                f"an array of shape ({_listed(self.shape)}) was given {len(index)} indices: {self}"
+                f"an array of shape ({listed(self.shape)}) was given {len(index)} indices: {self}"
             )
         return part(self.shape, index, self.at, free_symbols(self))
 
     def as_node(self) -> Node:
         """An array is no value."""
         raise TypeError(
-            f"{self} is an array of shape ({_listed(self.shape)}), where a value belongs: write an entry of it"
+            f"{self} is an array of shape ({listed(self.shape)}), where a value belongs: write an entry of it"
         )
 
 
@@ -209,5 +203,6 @@ def part(
     return Comprehension(entry(tuple(made)), *(BasicTuple(letter, letter.size) for letter in open_))
 
 
-def _listed(shape: tuple[sympy.Expr, ...]) -> str:
+def listed(shape: tuple[sympy.Expr, ...]) -> str:
+    """The sizes of a shape, as a message names them."""
     return ", ".join(str(size) for size in shape)

@@ -6,37 +6,18 @@ from typing import Any
 
 import sympy
 
-from spec.language.expr import TRUE, Node, Not, lift
+from spec.language.expr import TRUE, Node, Not, arg, lift
 from spec.language.symbols import span
 
 
 class Bound(Node):
     """A node that binds one index over a range: ``args`` are body, index, first, last, condition."""
 
-    @property
-    def body(self) -> Node:
-        """What is summed, maximised or asked for."""
-        return self.args[0]
-
-    @property
-    def var(self) -> sympy.Symbol:
-        """The bound index."""
-        return self.args[1]
-
-    @property
-    def first(self) -> sympy.Expr:
-        """The first value of the index."""
-        return self.args[2]
-
-    @property
-    def last(self) -> sympy.Expr:
-        """The last value of the index, included."""
-        return self.args[3]
-
-    @property
-    def where(self) -> Node:
-        """The condition under which an index counts."""
-        return self.args[4]
+    body = arg(0, Node, "What is summed, maximised or asked for.")
+    var = arg(1, sympy.Symbol, "The bound index.")
+    first = arg(2, sympy.Expr, "The first value of the index.")
+    last = arg(3, sympy.Expr, "The last value of the index, included.")
+    where = arg(4, Node, "The condition under which an index counts.")
 
 
 class SumOf(Bound):
@@ -80,10 +61,7 @@ def Every(condition: Any, over: Any) -> Not:
 class Expectation(Node):
     """The expectation of a body; ``args``: body, then the random tensors (independent entries, mean 0, variance 1)."""
 
-    @property
-    def body(self) -> Node:
-        """What the expectation is of."""
-        return self.args[0]
+    body = arg(0, Node, "What the expectation is of.")
 
     @property
     def random(self) -> tuple[Any, ...]:

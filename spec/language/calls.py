@@ -13,7 +13,7 @@ from sympy.core.symbol import Str
 from spec.language.arrays import Comprehension, Tensor, part
 from spec.language.evaluation.dimensions import solved
 from spec.language.exact import exact
-from spec.language.expr import Arithmetic, Node, as_index, lift
+from spec.language.expr import Arithmetic, Node, arg, as_index, lift
 from spec.language.known import Stated, known
 from spec.language.symbols import Index
 from spec.language.trees import Binder, free_symbols, substitute
@@ -75,10 +75,7 @@ class Pullback(Application):
         """The application that is differentiated."""
         return Call(*self.args[:4])
 
-    @property
-    def seed(self) -> Basic:
-        """The cotangent of the output."""
-        return self.args[4]
+    seed = arg(4, Basic, "The cotangent of the output.")
 
     @property
     def wrt(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,22 @@ class Convention:
     options: Mapping[str, str]
     default: str
     absent: Mapping[str, bool] = field(default_factory=dict)
+
+
+def choose(owner: str, offered: Iterable[Convention], chosen: Mapping[str, str] | None) -> dict[str, str]:
+    """The full choice of the conventions that something offers, defaults filled in.
+
+    Raises:
+        ValueError: an unknown convention or option, named with what is known.
+    """
+    chosen, by_name = chosen or {}, {convention.name: convention for convention in offered}
+    for name, option in chosen.items():
+        if name not in by_name:
+            raise ValueError(f"{owner} has no convention {name!r}; it has: {', '.join(by_name) or 'none'}")
+        if option not in by_name[name].options:
+            options = ", ".join(by_name[name].options)
+            raise ValueError(f"{owner}: convention {name} is one of {options}; {option!r} was given")
+    return {name: chosen.get(name, convention.default) for name, convention in by_name.items()}
 
 
 INTERMEDIATES = Convention(

@@ -28,9 +28,8 @@ def exact(value: Any) -> Any:
         raise TypeError(
             f"{given!r} is no value of a statement: numbers, sizes, and what is made of entries are"
         )
-    if any(
-        hasattr(part, "as_node") for part in sympy.preorder_traversal(value)
-    ):  # of a statement, inside SymPy's
+    # A part of a statement, inside SymPy's.
+    if any(hasattr(part, "as_node") for part in sympy.preorder_traversal(value)):
         raise TypeError(f"{value} is made by SymPy: write the vocabulary's own exp, sqrt, absolute, …")
     if value.has(sympy.Mod):  # what is left of a division, by what index arithmetic has
         value = value.replace(sympy.Mod, lambda a, b: a - b * sympy.floor(a / b))

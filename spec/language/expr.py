@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import sympy
 from sympy.core.basic import Basic
@@ -123,6 +123,14 @@ class Node(Arithmetic, sympy.Expr):
     __str__ = __repr__
 
 
+Part = TypeVar("Part")
+
+
+def arg(place: int, kind: type[Part], meaning: str) -> Part:
+    """A property of a node: the part at this place among its ``args``."""
+    return property(lambda node: node.args[place], doc=meaning)  # type: ignore[return-value]
+
+
 def written_by(function: Callable[[Basic], str]) -> None:
     """Let trees be written by this function where Python asks for text."""
     Node.written = staticmethod(function)
@@ -131,10 +139,7 @@ def written_by(function: Callable[[Basic], str]) -> None:
 class Ref(Node):
     """An entry of a tensor, ``x[i, 2*j]``; an index may itself be a look-up, ``x[pi[j]]``."""
 
-    @property
-    def tensor(self) -> Any:
-        """The tensor referred to."""
-        return self.args[0]
+    tensor: Any = arg(0, object, "The tensor referred to.")
 
     @property
     def index(self) -> tuple[Index, ...]:
@@ -145,10 +150,7 @@ class Ref(Node):
 class Literal(Node):
     """A number, a size or index arithmetic used as a value: ``d_k``, ``2*i/d``, ``1/2``."""
 
-    @property
-    def value(self) -> sympy.Expr:
-        """The exact value."""
-        return self.args[0]
+    value = arg(0, sympy.Expr, "The exact value.")
 
 
 class Plus(Node):

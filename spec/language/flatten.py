@@ -183,7 +183,8 @@ class _Flattener:
         changes = unify(callee, arguments)
         lead_sizes = tuple(scope[symbol][1] + 1 for symbol in outer)
         spans_lead = tuple(scope[symbol] for symbol in outer)
-        symbols = {s for line in flat.lines for s in (*line.spans, *_bound_symbols(line.right))}
+        symbols = {s for line in flat.lines for s in line.spans}
+        symbols |= {part.var for line in flat.lines for part in walk(line.right) if isinstance(part, Bound)}
         lead: list[sympy.Symbol] = []
         for symbol in outer:
             lead.append(fresh(symbol, symbols | set(lead)))
@@ -192,9 +193,7 @@ class _Flattener:
             if isinstance(item, Tensor):
                 tensors[item.name] = self.bind(item, value, outer, lead_sizes, scope)
         constants = {name: self.constant(name, value) for name, value in flat.constants.items()}
-        whole = {
-            str(i) for i, value in zip(callee.inputs, arguments, strict=True) if isinstance(value, Tensor)
-        }
+        whole = {str(i) for i, one in zip(callee.inputs, arguments, strict=True) if isinstance(one, Tensor)}
         new = self.renamed(flat, changes, lead_sizes)
 
         def rebind(part: Basic) -> Basic | None:
@@ -299,7 +298,3 @@ def completed(callee: Any, arguments: tuple[Basic, ...], absent: bool) -> tuple[
             value = each(Not(TRUE), *spans)
         made.append(value)
     return tuple(made)
-
-
-def _bound_symbols(node: Basic) -> set[sympy.Symbol]:
-    return {part.var for part in walk(node) if isinstance(part, Bound)}

@@ -13,7 +13,16 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
-from spec.language.convention import INTERMEDIATES, Convention, Pitfall, Reference, Source, Worked, pitfall
+from spec.language.convention import (
+    INTERMEDIATES,
+    Convention,
+    Pitfall,
+    Reference,
+    Source,
+    Worked,
+    choose,
+    pitfall,
+)
 from spec.language.expr import Node, Ref, lift
 from spec.language.flatten import Flat, flatten
 from spec.language.known import add, known
@@ -59,10 +68,8 @@ def tensor(name: str, *shape: Any, domain: str = "real", meaning: str = "") -> T
 
 def parameters(formula: Formula) -> Node:
     """How many numbers the parameters of a formula hold: the sum of their declared sizes, as they stand."""
-    counts = (
-        reduce(operator.mul, map(lift, part.shape)) for part in formula.tensors if part.role == "parameter"
-    )
-    return reduce(operator.add, counts)
+    shapes = (part.shape for part in formula.tensors if part.role == "parameter")
+    return reduce(operator.add, (reduce(operator.mul, map(lift, shape)) for shape in shapes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +138,7 @@ class Formula:
         Raises:
             ValueError: an unknown convention or option, named with what is known.
         """
-        offered = self._offered
-        for name, option in (conventions or {}).items():
-            if name not in offered:
-                raise ValueError(f"{self.id} has no convention {name!r}; it has: {', '.join(offered)}")
-            if option not in offered[name].options:
-                raise ValueError(
-                    f"{self.id}: convention {name} is one of {', '.join(offered[name].options)}; {option!r} was given"
-                )
-        return {name: (conventions or {}).get(name, c.default) for name, c in offered.items()}
+        return choose(self.id, self._offered, conventions)
 
     @property
     def theorems(self) -> Mapping[str, Theorem]:
@@ -152,9 +151,9 @@ class Formula:
         return self._theorems
 
     @cached_property
-    def _offered(self) -> dict[str, Convention]:
-        """The conventions that can be chosen, by name."""
-        return {c.name: c for c in (*self.conventions, replace(INTERMEDIATES, default=self.intermediates))}
+    def _offered(self) -> tuple[Convention, ...]:
+        """The conventions that can be chosen."""
+        return (*self.conventions, replace(INTERMEDIATES, default=self.intermediates))
 
     def flat(self, conventions: Mapping[str, str] | None = None) -> Flat:
         """The primitive lines of this formula under a choice of conventions: calls inlined, choices made."""
@@ -206,13 +205,7 @@ class Formula:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the statement, so that evidence recorded for another statement is recognised as stale."""
-        parts = [
-            self.id,
-            *(
-                f"{convention.name} {list(convention.options)} {convention.default}"
-                for convention in self.conventions
-            ),
-        ]
+        parts = [self.id, *(f"{c.name} {list(c.options)} {c.default}" for c in self.conventions)]
         parts += [f"{item} {item.shape} {item.domain} {item.below}" for item in self.tensors]
         for item in self.lines:
             options = item.options.items() if isinstance(item, LineChoice) else (("", (item,)),)

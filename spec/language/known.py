@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import sympy
@@ -21,29 +20,6 @@ class Stated(Protocol):
     @property
     def inputs(self) -> tuple[Tensor | sympy.Symbol, ...]:
         """Its inputs, in declared order."""
-        ...
-
-    @property
-    def outputs(self) -> tuple[Tensor, ...]:
-        """What it returns."""
-        ...
-
-    @property
-    def conventions(self) -> tuple[Any, ...]:
-        """Its conventions."""
-        ...
-
-    @property
-    def auxiliary(self) -> bool:
-        """Whether it has no page of its own."""
-        ...
-
-    def line(self, name: str) -> Tensor:
-        """The tensor of this name that its lines define."""
-        ...
-
-    def flat(self, conventions: Mapping[str, str] | None = None) -> Any:
-        """Its primitive lines."""
         ...
 
 

@@ -116,7 +116,12 @@ def lines_by_convention(name: str, /, **options: tuple[Definition, ...]) -> Line
 
 def read_for(lines: Iterable[Definition], names: Iterable[str]) -> set[str]:
     """All tensors from which some are defined, one after the other; themselves among them."""
-    graph, found = dependencies(lines), set(names)
+    return reached(dependencies(lines), names)
+
+
+def reached(graph: Mapping[str, set[str]], start: Iterable[str]) -> set[str]:
+    """All to which a graph leads from some of its names; themselves among them."""
+    found = set(start)
     open_ = list(found)
     while open_:
         more = graph.get(open_.pop(), set()) - found

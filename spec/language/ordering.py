@@ -59,7 +59,9 @@ def _arranged(
     """The groups of some lines; ``reads`` is what lines of a recurrence read of it at the same step, if they are some."""
     place = {name: number for number, name in enumerate(graph)}
     edges = [(name, other) for name, used in graph.items() for other in used if other in place]
-    cycles = {min(map(place.__getitem__, cycle)): set(cycle) for cycle in _cycles(list(graph), edges)}
+    # Names that depend on each other, together; any other alone.
+    found = strongly_connected_components((list(graph), edges))
+    cycles = {min(map(place.__getitem__, cycle)): set(cycle) for cycle in found}
     cycle_of = {name: first for first, cycle in cycles.items() for name in cycle}
     needs: dict[int, set[int]] = {first: set() for first in cycles}
     needed_by: dict[int, set[int]] = {first: set() for first in cycles}
@@ -86,12 +88,6 @@ def _arranged(
             if not needs[after]:
                 heappush(ready, after)
     return tuple(groups)
-
-
-def _cycles(names: list[str], edges: list[tuple[str, str]]) -> list[list[str]]:
-    """Names that depend on each other, together; any other alone."""
-    found: list[list[str]] = strongly_connected_components((names, edges))
-    return found
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 
 from spec.language.formula import Formula
@@ -177,12 +178,8 @@ def _line(error: BaseException, path: Path) -> str:
     """The line of the file at which it stopped."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}" if error.filename == str(path) and error.lineno else ""
-    line, trace = 0, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return f", line {line}" if line else ""
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f", line {lines[-1]}" if lines else ""
 
 
 def _said(error: BaseException) -> str:

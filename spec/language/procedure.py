@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spec.language.convention import Convention
+from spec.language.convention import Convention, choose
 from spec.language.formula import Pitfall, Source
 
 ASSURANCE = "checked by enumeration"
@@ -79,15 +79,7 @@ class Procedure:
         Raises:
             ValueError: an unknown convention or option, named with what is known.
         """
-        offered = {c.name: c for c in self.conventions}
-        for name, option in (conventions or {}).items():
-            if name not in offered:
-                known = ", ".join(offered) or "none"
-                raise ValueError(f"{self.id} has no convention {name!r}; it has: {known}")
-            if option not in offered[name].options:
-                options = ", ".join(offered[name].options)
-                raise ValueError(f"{self.id}: convention {name} is one of {options}; {option!r} was given")
-        return {name: (conventions or {}).get(name, c.default) for name, c in offered.items()}
+        return choose(self.id, self.conventions, conventions)
 
     @property
     def fingerprint(self) -> str:

@@ -10,16 +10,9 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
+from spec.language import own
 from spec.language.formula import Formula
 from spec.language.known import registered
-from spec.language.own import (
-    Unreadable,
-    address_of,
-    describe_mistake,
-    forget_refused,
-    formula_at,
-    is_address,
-)
 from spec.language.procedure import Procedure
 from spec.language.wellformed.later import later
 from spec.language.wellformed.letters import IllFormed
@@ -72,14 +65,14 @@ def find(formula_id: str) -> Formula:
     Raises:
         UnknownFormula: naming the closest IDs, or saying what is wrong with the file.
     """
-    address = formula_id if is_address(formula_id) else address_of(formula_id)
+    address = formula_id if own.is_address(formula_id) else own.address_of(formula_id)
     if address is None:
         found = _find(formula_id)
         found.waiting.catch_up()
         return found
     try:
-        return formula_at(address, ids())
-    except Unreadable as error:
+        return own.formula_at(address, ids())
+    except own.Unreadable as error:
         raise UnknownFormula(str(error)) from None
 
 
@@ -113,12 +106,12 @@ def _imported(statement_id: str) -> ModuleType:
     except ModuleNotFoundError:  # what we need is not installed
         raise
     except Exception as error:
-        forget_refused(before)
+        own.forget_refused(before)
         path = _at_fault(error)
         if path is None:
             raise
         shown = f"spec/{path.relative_to(HOME).as_posix()}"
-        raise IllFormed(describe_mistake(error, path, shown)) from error
+        raise IllFormed(own.describe_mistake(error, path, shown)) from error
 
 
 def _at_fault(error: Exception) -> Path | None:

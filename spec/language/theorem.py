@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
+from typing import Any, Self
 
 import sympy
 from sympy.core.basic import Basic
@@ -92,8 +92,89 @@ class Step:
     gap: Node | None = None
 
 
+class Argued:
+    """What is argued for step by step: a proof, or a claim with the proof that it has so far."""
+
+    def argument(self) -> Proof:
+        """The proof so far."""
+        raise NotImplementedError
+
+    def proved(self, proof: Proof) -> Any:
+        """The same with this proof."""
+        raise NotImplementedError
+
+    def _with(self, **changes: Any) -> Self:
+        return self.proved(replace(self.argument(), **changes))
+
+    def step(self, to: Any, why: str) -> Self:
+        """The expression before equals ``to``."""
+        return self._with(steps=(*self.argument().steps, Step(lift(to), why)))
+
+    def at_most(self, to: Any, why: str, gap: Any = None) -> Self:
+        """The expression before is at most ``to``, since ``to`` minus it is ``gap``, a sum of terms that are at least 0."""
+        return self._with(steps=(*self.argument().steps, Step(lift(to), why, "<=", _lifted(gap))))
+
+    def below(self, to: Any, why: str, gap: Any = None) -> Self:
+        """The expression before is less than ``to``; as :meth:`at_most`, with a positive ``gap``."""
+        return self._with(steps=(*self.argument().steps, Step(lift(to), why, "<", _lifted(gap))))
+
+    def because(self, why: str, gap: Any = None) -> Self:
+        """What the last step, to the claim's right side, rests on; ``gap`` as in :meth:`at_most`."""
+        return self._with(why=why, gap=_lifted(gap))
+
+    def by_definition(self, why: str, gap: Any = None) -> Self:
+        """The claim follows from the definition alone: there is no line between its sides."""
+        return self._with(why=why, gap=_lifted(gap), definition=True)
+
+    def by_induction(
+        self,
+        over: sympy.Symbol,
+        *claims: Claim,
+        last: Any = 0,
+        first: Any = 0,
+        base: Proof | tuple[Proof, ...] = (),
+        step: Proof | tuple[Proof, ...] = (),
+    ) -> Self:
+        """Claims shown first, by induction over an index from ``first`` to ``last``; without claims, the claim at hand.
+
+        ``base`` and ``step`` prove them at the first value, and at the next (each begun with :func:`derive`).
+        """
+        base, step = ((part,) if isinstance(part, Proof) else part for part in (base, step))
+        shown = Induction(over, sympy.sympify(first), sympy.sympify(last), claims, base, step)
+        return self._with(induction=shown)
+
+    def keeping(self, *formulas: Stated) -> Self:
+        """These formulas are not looked into: of them it is used only that equal inputs give equal outputs."""
+        for formula in formulas:
+            if not hasattr(formula, "id"):
+                raise ValueError(f"keeping takes formulas; {formula!r} is none")
+        return self._with(kept=self.argument().kept | {formula.id for formula in formulas})
+
+    def citing(self, name: str, applied: Applied, **given: Any) -> Self:
+        """A theorem of the formula applied is used at these arguments, and at what it is ``given`` by name.
+
+        Raises:
+            LookupError: the formula has no theorem of this name so far, or it is given something else.
+        """
+        used = cite(name, applied, given)
+        shown = self.argument()
+        return self._with(cited=(*shown.cited, used), kept=shown.kept | {used.call.formula_id})
+
+    def by_witness(self, **point: Any) -> Self:
+        """The sides differ at this point: sizes and inputs by name."""
+        return self._with(method="witness", point=point)
+
+    def by_enclosure(self) -> Self:
+        """Both sides are enclosed at random points; nothing more is shown."""
+        return self._with(method="enclosure")
+
+    def only_at(self, *sizes: Mapping[sympy.Symbol, int]) -> Self:
+        """The derivation is checked at these sizes only."""
+        return self._with(sizes=sizes)
+
+
 @dataclass(frozen=True)
-class Proof:
+class Proof(Argued):
     """How a claim is proved: ``steps`` lead from its left side to its right, which may be left out as the last step.
 
     Attributes:
@@ -122,58 +203,13 @@ class Proof:
     kept: frozenset[str] = frozenset()
     cited: tuple[Cited, ...] = ()
 
-    def step(self, to: Any, why: str) -> Proof:
-        """The expression before equals ``to``."""
-        return replace(self, steps=(*self.steps, Step(lift(to), why)))
+    def argument(self) -> Proof:
+        """This."""
+        return self
 
-    def at_most(self, to: Any, why: str, gap: Any = None) -> Proof:
-        """The expression before is at most ``to``, since ``to`` minus it is ``gap``, a sum of terms that are at least 0."""
-        return replace(self, steps=(*self.steps, Step(lift(to), why, "<=", _lifted(gap))))
-
-    def below(self, to: Any, why: str, gap: Any = None) -> Proof:
-        """The expression before is less than ``to``; as :meth:`at_most`, with a positive ``gap``."""
-        return replace(self, steps=(*self.steps, Step(lift(to), why, "<", _lifted(gap))))
-
-    def because(self, why: str, gap: Any = None) -> Proof:
-        """What the last step, to the claim's right side, rests on; ``gap`` as in :meth:`at_most`."""
-        return replace(self, why=why, gap=_lifted(gap))
-
-    def by_definition(self, why: str, gap: Any = None) -> Proof:
-        """The claim follows from the definition alone: there is no line between its sides."""
-        return replace(self, why=why, gap=_lifted(gap), definition=True)
-
-    def by_induction(
-        self,
-        over: sympy.Symbol,
-        *claims: Claim,
-        last: Any = 0,
-        first: Any = 0,
-        base: Proof | tuple[Proof, ...] = (),
-        step: Proof | tuple[Proof, ...] = (),
-    ) -> Proof:
-        """Claims shown first, by induction over an index from ``first`` to ``last``; without claims, the claim at hand.
-
-        ``base`` and ``step`` prove them at the first value, and at the next (each begun with :func:`derive`).
-        """
-        base, step = ((part,) if isinstance(part, Proof) else part for part in (base, step))
-        shown = Induction(over, sympy.sympify(first), sympy.sympify(last), claims, base, step)
-        return replace(self, induction=shown)
-
-    def keeping(self, *formulas: Stated) -> Proof:
-        """These formulas are not looked into: of them it is used only that equal inputs give equal outputs."""
-        for formula in formulas:
-            if not hasattr(formula, "id"):
-                raise ValueError(f"keeping takes formulas; {formula!r} is none")
-        return replace(self, kept=self.kept | {formula.id for formula in formulas})
-
-    def citing(self, name: str, applied: Applied, **given: Any) -> Proof:
-        """A theorem of the formula applied is used at these arguments, and at what it is ``given`` by name.
-
-        Raises:
-            LookupError: the formula has no theorem of this name so far, or it is given something else.
-        """
-        used = cite(name, applied, given)
-        return replace(self, cited=(*self.cited, used), kept=self.kept | {used.call.formula_id})
+    def proved(self, proof: Proof) -> Proof:
+        """The proof that this has become."""
+        return proof
 
     @property
     def parts(self) -> tuple[Proof, ...]:
@@ -192,18 +228,6 @@ class Proof:
         """All formulas, by ID, that are not looked into, those of its inductions included."""
         return frozenset().union(*(part.kept for part in self.parts))
 
-    def by_witness(self, **point: Any) -> Proof:
-        """The sides differ at this point: sizes and inputs by name."""
-        return replace(self, method="witness", point=point)
-
-    def by_enclosure(self) -> Proof:
-        """Both sides are enclosed at random points; nothing more is shown."""
-        return replace(self, method="enclosure")
-
-    def only_at(self, *sizes: Mapping[sympy.Symbol, int]) -> Proof:
-        """The derivation is checked at these sizes only."""
-        return replace(self, sizes=sizes)
-
 
 def derive() -> Proof:
     """An empty derivation, to be continued: the base or the step of an induction."""
@@ -215,7 +239,7 @@ def _lifted(gap: Any) -> Node | None:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Claim(Argued):
     """``left = right`` (or ``≤``, or ``<``) for all indices in ``over`` at which ``where`` holds, and how it is proved.
 
     ``inferred`` says that nobody named the indices: they are those that occur free, each over its own range.
@@ -229,53 +253,13 @@ class Claim:
     proof: Proof = field(default_factory=Proof, compare=False)
     inferred: bool = field(default=False, compare=False)
 
+    def argument(self) -> Proof:
+        """How it is proved so far."""
+        return self.proof
+
     def proved(self, proof: Proof) -> Claim:
         """The same claim with this proof."""
         return replace(self, proof=proof)
-
-    def step(self, to: Any, why: str) -> Claim:
-        """See :meth:`Proof.step`."""
-        return self.proved(self.proof.step(to, why))
-
-    def at_most(self, to: Any, why: str, gap: Any = None) -> Claim:
-        """See :meth:`Proof.at_most`."""
-        return self.proved(self.proof.at_most(to, why, gap))
-
-    def below(self, to: Any, why: str, gap: Any = None) -> Claim:
-        """See :meth:`Proof.below`."""
-        return self.proved(self.proof.below(to, why, gap))
-
-    def because(self, why: str, gap: Any = None) -> Claim:
-        """See :meth:`Proof.because`."""
-        return self.proved(self.proof.because(why, gap))
-
-    def by_definition(self, why: str, gap: Any = None) -> Claim:
-        """See :meth:`Proof.by_definition`."""
-        return self.proved(self.proof.by_definition(why, gap))
-
-    def by_induction(self, over: sympy.Symbol, *claims: Claim, **how: Any) -> Claim:
-        """See :meth:`Proof.by_induction`."""
-        return self.proved(self.proof.by_induction(over, *claims, **how))
-
-    def keeping(self, *formulas: Stated) -> Claim:
-        """See :meth:`Proof.keeping`."""
-        return self.proved(self.proof.keeping(*formulas))
-
-    def citing(self, name: str, applied: Applied, **given: Any) -> Claim:
-        """See :meth:`Proof.citing`."""
-        return self.proved(self.proof.citing(name, applied, **given))
-
-    def by_witness(self, **point: Any) -> Claim:
-        """See :meth:`Proof.by_witness`."""
-        return self.proved(self.proof.by_witness(**point))
-
-    def by_enclosure(self) -> Claim:
-        """See :meth:`Proof.by_enclosure`."""
-        return self.proved(self.proof.by_enclosure())
-
-    def only_at(self, *sizes: Mapping[sympy.Symbol, int]) -> Claim:
-        """See :meth:`Proof.only_at`."""
-        return self.proved(self.proof.only_at(*sizes))
 
 
 def claim(left: Any, relation: str, right: Any, *over: Any, where: Any = TRUE) -> Claim:

@@ -21,9 +21,8 @@ from spec.language.symbols import Letter
 
 def walk(node: Basic) -> Iterator[Basic]:
     """The node and everything below it, outermost first, in source order."""
-    waiting = [
-        node
-    ]  # a loop: a generator within a generator would hand every part up through all that are around it
+    # A loop: a generator within a generator would hand every part up through all that are around it.
+    waiting = [node]
     while waiting:
         part = waiting.pop()
         yield part
@@ -51,10 +50,8 @@ def _leaf(part: Basic, unnamed: dict[sympy.Dummy, int]) -> str:
     return f"{type(part).__name__}={part.name!r}" if isinstance(part, Str) else _written(part)
 
 
-@cache
-def _written(part: Basic) -> str:
-    """A symbol with what is assumed of it, a number."""
-    return sympy.srepr(part)
+_written = cache(sympy.srepr)
+"""A symbol with what is assumed of it, a number."""
 
 
 def refs(node: Basic) -> Iterator[Ref]:

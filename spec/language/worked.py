@@ -70,23 +70,12 @@ def agrees(found: Any, printed: Any, decimals: int) -> bool:
 def difference(formula: Formula, worked: Worked) -> str:
     """The first number of a worked example that does not follow from the statement, in a line; empty if all do."""
     try:
-        return _difference(formula, worked)
-    except (
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:  # inputs that do not fit, or are no numbers
+        name, shape = worked.output or formula.outputs[0].name, np.array(worked.expected, dtype=object).shape
+        places = product(*map(range, shape))
+        for index, (found, said) in zip(places, recompute(formula, worked), strict=True):
+            if not agrees(found, said, worked.decimals):
+                where = f"{name}[{', '.join(map(str, index))}]" if index else name
+                return f"{where} is {float(found.mid()):.{worked.decimals + 2}f}; {said} was worked out"
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # inputs do not fit, or are none
         return " ".join(str(error).split())
-
-
-def _difference(formula: Formula, worked: Worked) -> str:
-    printed = np.array(worked.expected, dtype=object)
-    name = worked.output or formula.outputs[0].name
-    for index, (found, said) in zip(
-        product(*map(range, printed.shape)), recompute(formula, worked), strict=True
-    ):
-        if not agrees(found, said, worked.decimals):
-            where = f"{name}[{', '.join(map(str, index))}]" if index else name
-            return f"{where} is {float(found.mid()):.{worked.decimals + 2}f}; {said} was worked out"
     return ""

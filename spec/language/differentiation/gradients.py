@@ -18,32 +18,14 @@ import sympy
 from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
+from spec.language import expr
 from spec.language.arrays import DISCRETE, Tensor
 from spec.language.binders import Bound, MaxOf, Sum, SumOf
 from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.running_error import RunningError
 from spec.language.exact import is_whole
-from spec.language.expr import (
-    TRUE,
-    Both,
-    Case,
-    Func,
-    Literal,
-    Minus,
-    Negative,
-    Node,
-    Over,
-    Plus,
-    Power,
-    Ref,
-    Times,
-    Undefined,
-    case,
-    eq,
-    le,
-    lift,
-)
+from spec.language.expr import TRUE, Node, Ref, case, eq, le, lift
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.lengths import longest
@@ -60,15 +42,13 @@ def derivative(node: Any, leaf: Ref) -> Node | None:
     """
     if node == leaf:
         return lift(1)
-    if isinstance(node, Ref | Literal | Undefined) or leaf not in set(walk(node)):
+    if isinstance(node, Ref | expr.Literal | expr.Undefined) or leaf not in set(walk(node)):
         return None
-    if isinstance(node, Case):
+    if isinstance(node, expr.Case):
         then, otherwise = (derivative(part, leaf) for part in node.args[1:])
         if then is None and otherwise is None:
             return None
-        return Case(
-            node.args[0], lift(0) if then is None else then, lift(0) if otherwise is None else otherwise
-        )
+        return case(node.args[0], 0 if then is None else then, 0 if otherwise is None else otherwise)
     parts = [derivative(part, leaf) for part in node.args if isinstance(part, Node)]
     rule = _RULES.get(type(node))
     if rule is None:
@@ -76,36 +56,35 @@ def derivative(node: Any, leaf: Ref) -> Node | None:
     return rule(node, parts)
 
 
-def two_sided_slope(share: Func) -> tuple[Node, Node]:
+def two_sided_slope(share: expr.Func) -> tuple[Node, Node]:
     """The slope of σ(a) as it is derived, and where a statement has 1 − σ(a) beside it.
 
     Who writes that as σ(−a) forms the slope of this one, σ(−a)(1 − σ(−a)), which loses the digits where σ(a) is small; the other
     form loses them where it is near 1. The second result, exactly the same number, has the roundings of both.
     """
-    rest = Func(Str("sigmoid"), Negative(share.args[1]))
-    one = lift(1)
-    slope = Times(share, Minus(one, share))
-    return slope, Minus(Plus(slope, Times(rest, Minus(one, rest))), Times(share, rest))
+    rest = expr.Func(Str("sigmoid"), expr.Negative(share.args[1]))
+    slope, other = (expr.Times(gate, expr.Minus(lift(1), gate)) for gate in (share, rest))
+    return slope, expr.Minus(expr.Plus(slope, other), expr.Times(share, rest))
 
 
 def product(a: Node, b: Node) -> Node:
     """a·b, without a factor 1."""
     one = lift(1)
-    return b if a == one else a if b == one else Times(a, b)
+    return b if a == one else a if b == one else expr.Times(a, b)
 
 
 def _sum(a: Node | None, b: Node | None) -> Node | None:
-    return b if a is None else a if b is None else Plus(a, b)
+    return b if a is None else a if b is None else expr.Plus(a, b)
 
 
 def _minus(a: Node | None, b: Node | None) -> Node | None:
-    return a if b is None else Negative(b) if a is None else Minus(a, b)
+    return a if b is None else expr.Negative(b) if a is None else expr.Minus(a, b)
 
 
 def _times(node: Any, d: list[Node | None]) -> Node | None:
     a, b = node.args
     if a == b and d[0] is not None:
-        return product(Times(lift(2), a), d[0])
+        return product(expr.Times(lift(2), a), d[0])
     left = None if d[0] is None else product(d[0], b)
     right = None if d[1] is None else product(a, d[1])
     return _sum(left, right)
@@ -113,19 +92,19 @@ def _times(node: Any, d: list[Node | None]) -> Node | None:
 
 def _over(node: Any, d: list[Node | None]) -> Node | None:
     _, b = node.args
-    left = None if d[0] is None else Over(d[0], b)
-    right = None if d[1] is None else Over(product(node, d[1]), b)
+    left = None if d[0] is None else expr.Over(d[0], b)
+    right = None if d[1] is None else expr.Over(product(node, d[1]), b)
     return _minus(left, right)
 
 
 def _power(node: Any, d: list[Node | None]) -> Node | None:
     a, y = node.args
-    if d[1] is not None or not isinstance(y, Literal):
+    if d[1] is not None or not isinstance(y, expr.Literal):
         raise TypeError(f"a power is differentiated in its base only: {node}")
     if d[0] is None:
         return None
-    lower = a if y == lift(2) else Power(a, Literal(y.value - 1))
-    slope: Node = Times(y, lower)
+    lower = a if y == lift(2) else expr.Power(a, expr.Literal(y.value - 1))
+    slope: Node = expr.Times(y, lower)
     if not y.value.is_Rational and is_whole(y.value):  # an index: a⁰ is 1 at every a
         slope = case(eq(y.value, 0), 0, slope)
     return product(slope, d[0])
@@ -143,27 +122,28 @@ def _func(node: Any, d: list[Node | None]) -> Node | None:
 SLOPES: dict[str, Callable[[Any, Any], Node]] = {
     "exp": lambda node, a: node,
     # 1/x, written with the logarithm: who keeps that alone, as every log-sum-exp does, has its rounding in the slope.
-    "log": lambda node, a: Over(lift(1), Func(Str("exp"), node)),
-    "sqrt": lambda node, a: Over(lift(1), Times(lift(2), node)),
-    "sin": lambda node, a: Func(Str("cos"), a),
-    "cos": lambda node, a: Negative(Func(Str("sin"), a)),
-    "tanh": lambda node, a: Minus(lift(1), Times(node, node)),
-    "sigmoid": lambda node, a: Times(node, Minus(lift(1), node)),
-    "erf": lambda node, a: Times(
-        Over(lift(2), Func(Str("sqrt"), lift(sympy.pi))), Func(Str("exp"), Negative(Times(a, a)))
+    "log": lambda node, a: expr.Over(lift(1), expr.Func(Str("exp"), node)),
+    "sqrt": lambda node, a: expr.Over(lift(1), expr.Times(lift(2), node)),
+    "sin": lambda node, a: expr.Func(Str("cos"), a),
+    "cos": lambda node, a: expr.Negative(expr.Func(Str("sin"), a)),
+    "tanh": lambda node, a: expr.Minus(lift(1), expr.Times(node, node)),
+    "sigmoid": lambda node, a: expr.Times(node, expr.Minus(lift(1), node)),
+    "erf": lambda node, a: expr.Times(
+        expr.Over(lift(2), expr.Func(Str("sqrt"), lift(sympy.pi))),
+        expr.Func(Str("exp"), expr.Negative(expr.Times(a, a))),
     ),
 }
 """The slope of f(a), from f(a) and a."""
 
 
 _RULES: dict[type, Any] = {
-    Plus: lambda node, d: _sum(*d),
-    Minus: lambda node, d: _minus(*d),
-    Negative: lambda node, d: None if d[0] is None else Negative(d[0]),
-    Times: _times,
-    Over: _over,
-    Power: _power,
-    Func: _func,
+    expr.Plus: lambda node, d: _sum(*d),
+    expr.Minus: lambda node, d: _minus(*d),
+    expr.Negative: lambda node, d: None if d[0] is None else expr.Negative(d[0]),
+    expr.Times: _times,
+    expr.Over: _over,
+    expr.Power: _power,
+    expr.Func: _func,
 }
 
 
@@ -171,9 +151,9 @@ def obstacle(part: Basic) -> str:
     """Why a part is not differentiated, in words; empty if it is."""
     if isinstance(part, MaxOf):
         return "a maximum"
-    if isinstance(part, Func) and part.name not in SLOPES:
+    if isinstance(part, expr.Func) and part.name not in SLOPES:
         return part.name
-    if isinstance(part, Power) and not isinstance(part.args[1], Literal):
+    if isinstance(part, expr.Power) and not isinstance(part.args[1], expr.Literal):
         return "a power whose exponent is no number"
     return ""
 
@@ -181,10 +161,14 @@ def obstacle(part: Basic) -> str:
 def valued(node: Basic) -> Iterator[Basic]:
     """A node and the parts of it whose values pass into its own: conditions, ranges and indices apart."""
     yield node
-    if isinstance(node, Ref | Literal):
+    if isinstance(node, Ref | expr.Literal):
         return
     parts = (
-        node.args[1:] if isinstance(node, Case) else node.args[:1] if isinstance(node, Bound) else node.args
+        node.args[1:]
+        if isinstance(node, expr.Case)
+        else node.args[:1]
+        if isinstance(node, Bound)
+        else node.args
     )
     for part in parts:
         yield from valued(part)
@@ -221,7 +205,7 @@ def name_sums(flat: Flat) -> tuple[Definition, ...]:
     return tuple(line for group in arrange(binder.lines) for line in group.lines)
 
 
-def name_rests(lines: Sequence[Definition]) -> tuple[tuple[Definition, ...], dict[Func, Node]]:
+def name_rests(lines: Sequence[Definition]) -> tuple[tuple[Definition, ...], dict[expr.Func, Node]]:
     """The lines with 1 − z, for a gate z = σ(a) that a line defines, as a line of its own; and every such rest by its σ(a).
 
     An implementation may form it as σ(−a). Then it differentiates z and its rest each by itself, and rounds otherwise in each.
@@ -242,7 +226,7 @@ def name_rests(lines: Sequence[Definition]) -> tuple[tuple[Definition, ...], dic
         made.append(replace(line, right=substitute(line.right, changes)))
         if line.name in rests:
             left = Ref(rests[line.name], *line.left.index)
-            made.append(Definition(left, Minus(lift(1), line.right), line.ranges, line.accumulate))
+            made.append(Definition(left, expr.Minus(lift(1), line.right), line.ranges, line.accumulate))
     ordered = tuple(line for group in arrange(made) for line in group.lines) if rests else tuple(lines)
     return ordered, {node.args[1]: node for node in _from_one(ordered) if _is_share(node.args[1])}
 
@@ -251,12 +235,12 @@ def _from_one(lines: Iterable[Definition]) -> Iterator[Any]:
     """Every difference 1 − x."""
     for line in lines:
         for node in walk(line.right):
-            if isinstance(node, Minus) and node.args[0] == lift(1):
+            if isinstance(node, expr.Minus) and node.args[0] == lift(1):
                 yield node
 
 
 def _is_share(node: Any) -> bool:
-    return isinstance(node, Func) and node.name == "sigmoid"
+    return isinstance(node, expr.Func) and node.name == "sigmoid"
 
 
 class _SumNamer:
@@ -275,11 +259,11 @@ class _SumNamer:
     def named(self, node: Any, scope: Mapping[sympy.Symbol, Span], guard: Node) -> Any:
         if isinstance(node, SumOf):
             return self.name(node, scope, guard)
-        if isinstance(node, Case):
+        if isinstance(node, expr.Case):
             condition, then, otherwise = node.args
-            inside = condition if guard == TRUE else Both(guard, condition)
-            return Case(condition, self.named(then, scope, inside), self.named(otherwise, scope, guard))
-        if isinstance(node, Bound) or not node.args or isinstance(node, Ref | Literal):
+            inside = condition if guard == TRUE else expr.Both(guard, condition)
+            return expr.Case(condition, self.named(then, scope, inside), self.named(otherwise, scope, guard))
+        if isinstance(node, Bound) or not node.args or isinstance(node, Ref | expr.Literal):
             return node
         return node.func(*(self.named(child, scope, guard) for child in node.args))
 
@@ -287,7 +271,7 @@ class _SumNamer:
         inner = {**scope, node.var: (node.first, node.last)}
         where = node.where
         if any(not isinstance(part, sympy.Symbol) for ref in refs(node) for part in ref.index):
-            where = where if guard == TRUE else guard if where == TRUE else Both(guard, where)
+            where = where if guard == TRUE else guard if where == TRUE else expr.Both(guard, where)
         body = self.named(node.body, inner, TRUE)
         total = SumOf(body, node.var, node.first, node.last, where)
         asked = set(free_symbols(total))
@@ -343,9 +327,6 @@ def adjoint_of(tensor: Tensor) -> Tensor:
     return Tensor(ADJOINT + tensor.name, tensor.shape, "real", "internal")
 
 
-# The chain rule -------------------------------------------------------------------------------------------------------------
-
-
 _CACHE: dict[Any, Derivative] = {}
 
 
@@ -357,14 +338,11 @@ def vjp(
     Raises:
         ValueError: an input that does not exist or is not real.
     """
-    real = [
-        t
-        for t in formula.tensors
-        if t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
-    ]
-    names = [t.name for t in real] if wrt is None else list(wrt)
+    real = {t.name: t.role for t in formula.tensors if t.domain in ("real", "positive", "nonnegative")}
+    given = [name for name, role in real.items() if role in ("data", "parameter")]
+    names = given if wrt is None else list(wrt)
     for name in names:
-        if name not in {t.name for t in formula.tensors if t.domain in ("real", "positive", "nonnegative")}:
+        if name not in real:
             raise ValueError(f"{formula.id} has no real input {name!r} to differentiate with respect to")
     key = (formula, tuple(names), tuple(sorted(formula.choose(conventions).items())))
     if key not in _CACHE:
@@ -384,7 +362,8 @@ class _Chain:
 
     def _active(self) -> set[str]:
         """Tensors through which the inputs reach the outputs."""
-        graph = dependencies(line for line in self.lines if _is_real(line))
+        # Conditions and integers are constant wherever they are decided.
+        graph = dependencies(line for line in self.lines if line.left.tensor.domain not in DISCRETE)
         reached, grew = {t.name for t in self.wrt}, True
         while grew:
             more = {name for name, used in graph.items() if used & reached} - reached
@@ -397,7 +376,8 @@ class _Chain:
             if set(line.left.index) <= set(line.spans):
                 self.symbols.setdefault(line.name, line.left.index)
         for name, tensor in tensors.items():
-            self.symbols.setdefault(name, _axes(tensor))
+            letters = (sympy.Symbol("ijklcrst"[axis], integer=True) for axis in range(len(tensor.shape)))
+            self.symbols.setdefault(name, tuple(letters))
         self.names = {ADJOINT + name for name in tensors}
         seeds = {t.name: Tensor(f"seed_{t.name}", t.shape, "real", "data") for t in self.flat.outputs}
         for line in reversed(self.lines):
@@ -428,10 +408,8 @@ class _Chain:
         ranges = tuple((s, sympy.S.Zero, size - 1) for s, size in zip(symbols, tensor.shape, strict=True))
         terms: list[Node] = [] if seed is None else [seed[symbols]]
         for number, part in enumerate(parts, start=1):
-            whole = (
-                part.left.index == symbols and part.ranges[: len(ranges)] == ranges and not part.accumulate
-            )
-            if whole:
+            alike = part.left.index == symbols and part.ranges[: len(ranges)] == ranges
+            if alike and not part.accumulate:
                 terms.append(part.right)
                 continue
             own = Tensor(self.unique(f"{target.name}_{number}"), tensor.shape, "real", "internal")
@@ -439,7 +417,7 @@ class _Chain:
             terms.append(Ref(own, *symbols))
         right: Node = terms[0] if terms else lift(0)
         for term in terms[1:]:
-            right = Plus(right, term)
+            right = expr.Plus(right, term)
         lines.append(Definition(Ref(target, *symbols), right, ranges))
         return lines
 
@@ -454,12 +432,9 @@ class _Chain:
         """Add the contributions of one line to the adjoints of what it reads."""
         body, spans, where = line.right, dict(line.spans), TRUE
         if isinstance(body, SumOf):
-            taken = set(spans) | free_symbols(body)
             var = fresh(body.var, set(spans)) if body.var in spans else body.var
-            renamed = substitute(body.body, {body.var: var}), substitute(body.where, {body.var: var})
             spans[var] = (body.first, body.last)
-            body, where = renamed
-            del taken
+            body, where = (substitute(part, {body.var: var}) for part in (body.body, body.where))
         adjoint = Ref(adjoint_of(line.left.tensor), *line.left.index)
         for leaf in dict.fromkeys(refs(body)):
             if leaf.tensor.name not in self.active:
@@ -473,21 +448,21 @@ class _Chain:
     def contribute(
         self, leaf: Ref, adjoint: Ref, slope: Node, spans: dict[sympy.Symbol, Span], where: Node
     ) -> None:
-        if isinstance(slope, Case) and slope.args[2] == lift(0):
-            where = slope.args[0] if where == TRUE else Both(where, slope.args[0])
+        if isinstance(slope, expr.Case) and slope.args[2] == lift(0):
+            where = slope.args[0] if where == TRUE else expr.Both(where, slope.args[0])
             slope = slope.args[1]
-        term = product(adjoint, slope)
-        guarded = where != TRUE or any(isinstance(part, Case) for part in walk(slope))
+        parts, term = self.parts.setdefault(leaf.tensor.name, []), product(adjoint, slope)
+        guarded = where != TRUE or any(isinstance(part, expr.Case) for part in walk(slope))
         solved = self.solve(leaf, spans, guarded)
         if solved is None:
             ranges = tuple((s, *span) for s, span in spans.items())
             right = term if where == TRUE else case(where, term)
-            self._keep(leaf, Definition(leaf, right, ranges, accumulate=True))
+            parts.append(Definition(leaf, right, ranges, accumulate=True))
             return
         changes, own, rest, limits = solved
         term, where = substitute(term, changes), substitute(where, changes)
         for limit in limits:
-            where = limit if where == TRUE else Both(limit, where)
+            where = limit if where == TRUE else expr.Both(limit, where)
         for symbol, (first, last) in reversed(list(rest.items())):
             first, last = substitute(first, changes), substitute(last, changes)
             inside = where if symbol in free_symbols(where) else TRUE
@@ -496,10 +471,7 @@ class _Chain:
         if where != TRUE:
             term = case(where, term)
         ranges = tuple((s, *span) for s, span in own.items())
-        self._keep(leaf, Definition(Ref(leaf.tensor, *own), term, ranges))
-
-    def _keep(self, leaf: Ref, part: Definition) -> None:
-        self.parts.setdefault(leaf.tensor.name, []).append(part)
+        parts.append(Definition(Ref(leaf.tensor, *own), term, ranges))
 
     def solve(
         self, leaf: Ref, spans: dict[sympy.Symbol, Span], guarded: bool
@@ -551,17 +523,6 @@ class _Chain:
         return {old: new for old, new in changes.items() if old != new}, own, rest, limits
 
 
-def _is_real(line: Definition) -> bool:
-    """Whether a line has a derivative: conditions and integers are constant wherever they are decided."""
-    return line.left.tensor.domain not in DISCRETE
-
-
-def _axes(tensor: Tensor) -> tuple[sympy.Symbol, ...]:
-    """Index symbols for the axes of an input."""
-    names = "ijklcrst"
-    return tuple(sympy.Symbol(names[axis], integer=True) for axis in range(len(tensor.shape)))
-
-
 def pull_back(
     formula: Formula,
     inputs: Mapping[str, Any] | Sequence[Any],
@@ -580,12 +541,11 @@ def pull_back(
         conventions: a choice of conventions; ours where not given.
         dtype: the storage type of the implementation.
     """
-    from spec.language.evaluation.binding import bind
+    from spec.language.evaluation.binding import bind, by_name
     from spec.language.evaluation.evaluate import run
 
     gradient = vjp(formula, wrt, conventions)
-    if not isinstance(inputs, Mapping):
-        inputs = {str(item): value for item, value in zip(formula.inputs, inputs, strict=False)}
+    inputs = by_name(formula, inputs)
     if not isinstance(seeds, Mapping):
         seeds = {formula.outputs[0].name: seeds}
     every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}

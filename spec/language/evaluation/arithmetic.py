@@ -73,10 +73,8 @@ class Truth:
 
     def any(self) -> Truth:
         """Whether one of them holds, along the last axis."""
-        surely, possibly, holds = (
-            np.asarray(part.any(-1)) for part in (self.surely, self.possibly, self.holds)
-        )
-        return Truth.between(surely, possibly, holds)
+        parts = (self.surely, self.possibly, self.holds)
+        return Truth.between(*(np.asarray(part.any(-1)) for part in parts))
 
     def where(self, condition: Truth, otherwise: Truth) -> Truth:
         """These conditions where another holds, else ``otherwise``."""

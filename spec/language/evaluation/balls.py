@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import flint
@@ -17,20 +18,10 @@ Balls: TypeAlias = npt.NDArray[Any]
 
 _FROM_FLOAT = np.frompyfunc(flint.arb, 1, 1)
 _METHODS: dict[str, Any] = {
-    name: np.frompyfunc(function, 1, 1)
-    for name, function in {
-        "exp": flint.arb.exp,
-        "log": flint.arb.log,
-        "sqrt": flint.arb.sqrt,
-        "sin": flint.arb.sin,
-        "cos": flint.arb.cos,
-        "tanh": flint.arb.tanh,
-        "sigmoid": lambda x: 1 / (1 + (-x).exp()),
-        "erf": flint.arb.erf,
-        "abs": abs,
-        "round": lambda x: flint.arb(_half_even(x)),
-    }.items()
-}
+    "sigmoid": lambda x: 1 / (1 + (-x).exp()),
+    "abs": abs,
+    "round": lambda x: flint.arb(_half_even(x)),
+} | {name: getattr(flint.arb, name) for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "erf")}
 _NAN = flint.arb("nan")
 _POSITIVE = np.frompyfunc(lambda x: x if x > 0 else _NAN, 1, 1)
 _UNION = np.frompyfunc(lambda x, y: x.union(y), 2, 1)
@@ -46,14 +37,9 @@ def _half_even(x: Any) -> Any:
     """The nearest integer, ties to even; a NaN ball when the ball does not decide it."""
     doubled = (2 * x).unique_fmpz() if (2 * x).is_exact() and (2 * x).is_integer() else None
     if doubled is not None:
-        return _tie(int(doubled))
+        return round(Fraction(int(doubled), 2))
     nearest = (x + flint.arb(0.5)).floor().unique_fmpz()
     return _NAN if nearest is None else int(nearest)
-
-
-def _tie(doubled: int) -> int:
-    whole, rest = divmod(doubled, 2)
-    return whole + (whole % 2 if rest else 0)
 
 
 @contextmanager
@@ -215,7 +201,7 @@ class BallArithmetic:
 
     def function(self, name: str, a: Balls) -> Balls:
         """An elementary function."""
-        return np.asarray(_METHODS[name](a), dtype=object)
+        return np.asarray(np.frompyfunc(_METHODS[name], 1, 1)(a), dtype=object)
 
     def recovered(self, a: Balls) -> Balls:
         """exp(ln a): a where that is positive, else undefined."""

@@ -85,9 +85,8 @@ def of_examples(node: Any, kept: Container[str]) -> Any:
 def _leading(tensor: Tensor, kept: Container[str]) -> Tensor:
     if tensor.name in kept or tensor.role == "generator":
         return tensor
-    return Tensor(
-        tensor.name, (EXAMPLES, *tensor.shape), tensor.domain, tensor.role, tensor.below, tensor.meaning
-    )
+    domain, role, below = tensor.args[2:]
+    return Tensor(tensor.name, (EXAMPLES, *tensor.shape), domain, role, below, tensor.meaning)
 
 
 def bind_all(flat: Flat, every: Sequence[Mapping[str, Any]]) -> Bindings:

@@ -13,6 +13,7 @@ from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.arithmetic import Arithmetic
 from spec.language.evaluation.dimensions import WrongSize, solved, whole
 from spec.language.flatten import Flat
+from spec.language.known import Stated
 
 SHAPES = 256
 """For how many shapes of its inputs the sizes of a formula are kept."""
@@ -137,14 +138,20 @@ def _shapes(flat: Flat, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
+def by_name(stated: Flat | Stated, inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
+    """Inputs by name, which may be given in declared order."""
+    if isinstance(inputs, Mapping):
+        return inputs
+    return {str(item): value for item, value in zip(stated.inputs, inputs, strict=False)}
+
+
 def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
     """Bind the inputs of a formula, given by name or in declared order; a missing mask is absent.
 
     Raises:
         ValueError: a missing input, or one that does not fit.
     """
-    if not isinstance(inputs, Mapping):
-        inputs = {str(item): value for item, value in zip(flat.inputs, inputs, strict=False)}
+    inputs = by_name(flat, inputs)
     bindings, shapes, sizes = Bindings(), _shapes(flat, inputs), _known(flat)
     known = sizes.get(shapes)
     if known is not None:

@@ -14,19 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.numbers import (
-    HIDDEN,
-    NONE,
-    Flags,
-    Floats,
-    Num,
-    above,
-    between,
-    either,
-    exponents,
-    growth,
-    hides,
-)
+from spec.language.evaluation import numbers
+from spec.language.evaluation.numbers import HIDDEN, NONE, Flags, Floats, Num
 from spec.language.evaluation.precision import SUM_SLACK
 
 FEWEST = 1 << 13
@@ -68,29 +57,29 @@ def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | 
     lost: Flags | None = None
     for part in (a, b):
         if part.lost is not None:
-            lost = either(lost, np.asarray(_filled(part.lost, part).any(-1)))
+            lost = numbers.either(lost, np.asarray(filled(part.lost, part).any(-1)))
     if a.error is None or b.error is None:
         return Num(value, lost=lost), None
     size_a, size_b = np.abs(a.value), np.abs(b.value)
     total = product(size_a, size_b)
     error: Any = 0.0
     if not b.exact and b.error.any():
-        error = product(size_a, _filled(b.error, b))
+        error = product(size_a, filled(b.error, b))
     if not a.exact and a.error.any():
-        error = above(product(_filled(a.error, a), above(size_b, b.error)), error)
-    error = above(growth(unit) * (total + error), error)
+        error = numbers.above(product(filled(a.error, a), numbers.above(size_b, b.error)), error)
+    error = numbers.above(numbers.growth(unit) * (total + error), error)
     if tiny:
         # a product with an exact 0 does not underflow
-        zeros = (a.vanishes or b.vanishes) and not hides(error, tiny * terms)
+        zeros = (a.vanishes or b.vanishes) and not numbers.hides(error, tiny * terms)
         least = product(a.nonzero.astype(float), b.nonzero.astype(float)) if zeros else terms
-        error = above(error, tiny * least)
-    reach = above(total, error)
+        error = numbers.above(error, tiny * least)
+    reach = numbers.above(total, error)
     share = (max(terms - 1, 0) + SUM_SLACK) * unit
     low = None
     if a.low is not None and b.low is not None:
-        low = product(_filled(a.low, a), _filled(b.low, b)) * (1 - 2 * unit) * (1 - share)
-    error = above(growth(share) * reach, error)
-    top = (top * (1 + growth(unit)) + terms * tiny) * (1 + growth(share))
+        low = product(filled(a.low, a), filled(b.low, b)) * (1 - 2 * unit) * (1 - share)
+    error = numbers.above(numbers.growth(share) * reach, error)
+    top = (top * (1 + numbers.growth(unit)) + terms * tiny) * (1 + numbers.growth(share))
     if not top < LARGE and not np.isfinite(error).all():
         return None
     return Num(value, error, None, low, lost, top=top), reach
@@ -119,16 +108,17 @@ def _level(a: Num) -> tuple[Num, npt.NDArray[np.int64], Flags] | None:
     """Numbers below 1 without exponents, those of their rows, and in which rows some are so small that products may lose them."""
     if a.error is not None or a.lost is not None or a.softmax is not None or not np.isfinite(a.value).all():
         return None
-    own = exponents(a)
+    own = numbers.exponents(a)
     at = np.where(a.value != 0, own + np.frexp(a.value)[1], NONE)
     top = at.max(-1, keepdims=True)
     top = np.where(top == NONE, 0, top)
-    value = np.ldexp(a.value, between(own - top, -2400, 2400))
+    value = np.ldexp(a.value, numbers.between(own - top, -2400, 2400))
     deep: Flags = np.any((at < top - DEEPEST) & (at > NONE), axis=-1)
     return Num(value, top=1.0), top[..., 0], deep
 
 
-def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
+def filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
+    """An array that stands beside the values of others, in their shape."""
     return part if part.shape == whole.value.shape else np.broadcast_to(part, whole.value.shape)
 
 

@@ -55,7 +55,7 @@ def check_inputs(formula: Formula, inputs: Any, conventions: Any = None) -> dict
         item = known[name]
         if isinstance(item, Tensor):
             _of_its_domain(formula, item, value)
-        elif not _is_whole(value) or value < 0:
+        elif not isinstance(value, int | np.integer) or isinstance(value, bool | np.bool_) or value < 0:
             raise ValueError(
                 f"{formula.id}: the size {name} must be a whole number of at least 0; {value!r} was given"
             )
@@ -84,10 +84,6 @@ def name_seeds(formula: Formula, seeds: Any) -> dict[str, Any]:
         if name not in names:
             raise ValueError(f"{formula.id} has no output {name!r}; it has: {', '.join(names)}")
     return dict(seeds)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
 
 
 def _of_its_domain(formula: Formula, item: Tensor, value: Any) -> None:

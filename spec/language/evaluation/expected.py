@@ -29,7 +29,7 @@ import numpy.typing as npt
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.arithmetic import Truth
 from spec.language.evaluation.batching import EXAMPLES, batched, bind_all, repeated
-from spec.language.evaluation.binding import bind
+from spec.language.evaluation.binding import bind, by_name
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.numbers import Floats, Num, exponents
@@ -351,9 +351,8 @@ def expected(
         if values is None:
             values, made = [one[-1] for one in made], [one[:-1] if len(one) > 1 else one for one in made]
         squares, left = squares or [np.zeros_like(value) for value in values], left - now
-        with np.errstate(
-            all="ignore"
-        ):  # what does not fit into float64 is infinite: no error is expected of it
+        # What does not fit into float64 is infinite: no error is expected of it.
+        with np.errstate(all="ignore"):
             for one, value, total in zip(made, values, squares, strict=True):
                 off = one - value
                 off *= off
@@ -397,7 +396,7 @@ def expected_error(
         ValueError: no sample is asked for.
     """
     flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
-    return expected(flat, _named(flat, inputs), Precision.of(dtype), samples, seed)
+    return expected(flat, by_name(flat, inputs), Precision.of(dtype), samples, seed)
 
 
 def expected_gradient_error(
@@ -415,13 +414,7 @@ def expected_gradient_error(
     ``seeds`` are the loss's gradients by the outputs; the rest is as for :func:`expected_error`.
     """
     gradient = vjp(formula, wrt, conventions)
-    inputs = _named(formula.flat(conventions), inputs)
+    inputs = by_name(formula.flat(conventions), inputs)
     every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
     found = expected(gradient.flat, every, Precision.of(dtype), samples, seed)
     return dict(zip(gradient.gradients, found, strict=True))
-
-
-def _named(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
-    if isinstance(inputs, Mapping):
-        return inputs
-    return {str(item): value for item, value in zip(flat.inputs, inputs, strict=False)}

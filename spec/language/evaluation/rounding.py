@@ -10,24 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.numbers import (
-    FOLDED,
-    HELD,
-    HUGE,
-    NONE,
-    UNIT64,
-    Flags,
-    Floats,
-    Num,
-    above,
-    between,
-    either,
-    exponents,
-    growth,
-    largest,
-    sizes,
-    times,
-)
+from spec.language.evaluation import numbers
+from spec.language.evaluation.numbers import FOLDED, HELD, HUGE, NONE, UNIT64, Flags, Floats, Num
 from spec.language.evaluation.precision import ERF_ROUNDINGS, FUNCTION_ROUNDINGS, POWER_ROUNDINGS, Format
 
 
@@ -61,7 +45,7 @@ class Rounding:
         if not self.tracks:
             return Num(value)
         low = value if positive else None
-        top = largest(np.abs(value)) if value.shape else abs(value.item())
+        top = numbers.largest(np.abs(value)) if value.shape else abs(value.item())
         return Num(value, np.zeros(value.shape), low=low, exact=True, top=top if top < np.inf else np.inf)
 
     def rational(self, p: int, q: int) -> Num:
@@ -98,18 +82,18 @@ class Rounding:
             return a
         assert a.error is not None
         share = roundings * self.unit
-        more, error, top = growth(share), a.error, a.top
+        more, error, top = numbers.growth(share), a.error, a.top
         within = a.scale is None and top <= self.safe  # nothing is too large, and nobody has to look
         if roundings or not within:
             before = np.abs(a.value)
             if not a.exact:
-                before = above(before, error)
+                before = numbers.above(before, error)
             if a.scale is None and not within:
-                top = largest(before)
+                top = numbers.largest(before)
                 within = top <= self.safe
             if roundings or a.scale is not None:
-                before = times(before, more)
-                error = before if a.exact else above(before, error)
+                before = numbers.times(before, more)
+                error = before if a.exact else numbers.above(before, error)
         if a.scale is not None:
             over = ~(error < HUGE)
             if over.any():  # beside small exponents a cut error would say too much
@@ -118,7 +102,7 @@ class Rounding:
         else:
             if tiny is not False:
                 least = self.tiny if tiny is True else self.tiny * tiny
-                error = above(error, least) if roundings else error + least
+                error = numbers.above(error, least) if roundings else error + least
             if not within:
                 over = ~((np.abs(a.value) + error <= self.largest) & (error < HUGE))
                 if over.any():
@@ -140,7 +124,7 @@ class Rounding:
             return a
         if a.scale is None:
             a.reach = reach
-            if largest(reach) <= self.largest:
+            if numbers.largest(reach) <= self.largest:
                 return a
             over = ~(reach <= self.largest)
         else:
@@ -173,8 +157,8 @@ class Rounding:
         a = self.normal(a)
         assert a.error is not None
         with np.errstate(divide="ignore"):
-            size = np.log2(np.abs(a.value) + a.error) + exponents(a)
-        lost = either(a.lost, size > np.log2(self.largest))
+            size = np.log2(np.abs(a.value) + a.error) + numbers.exponents(a)
+        lost = numbers.either(a.lost, size > np.log2(self.largest))
         a, floor, scale = self.aligned(a, Num(np.zeros(()), np.asarray(least * self.tiny)))
         assert a.error is not None
         assert floor.error is not None
@@ -190,9 +174,9 @@ class Rounding:
             return Num(value, lost=a.lost)
         beyond = ~np.isfinite(value)
         with np.errstate(over="ignore"):
-            error = np.ldexp(a.error, between(a.scale, -2400, 2400))
+            error = np.ldexp(a.error, numbers.between(a.scale, -2400, 2400))
         unknown = ~(error < HUGE)
-        lost = either(a.lost, beyond | unknown)
+        lost = numbers.either(a.lost, beyond | unknown)
         return Num(np.where(beyond, 0.0, value), np.where(unknown, HUGE, error), lost=lost)
 
     def plain(self, a: Num) -> Num:
@@ -214,7 +198,7 @@ class Rounding:
             error = error + storage.tiny
             mantissa = np.frexp(a.value)[0] / storage.unit
             error = np.where((a.error == 0) & (mantissa == np.rint(mantissa)), 0.0, error)
-            lost = either(lost, np.abs(a.value) + error > storage.largest)
+            lost = numbers.either(lost, np.abs(a.value) + error > storage.largest)
         return Num(a.value, error, a.scale, None if a.low is None else a.low * (1 - storage.unit), lost)
 
     def _flushed(self, a: Num, storage: Format) -> Num:
@@ -224,7 +208,7 @@ class Rounding:
         inexact = a.error > 0
         a = self.to_scale(a, np.maximum(a.scale, -1000))
         assert a.error is not None
-        tiny = np.ldexp(storage.tiny, between(-exponents(a), -2400, 1000))
+        tiny = np.ldexp(storage.tiny, numbers.between(-numbers.exponents(a), -2400, 1000))
         out = Num(a.value, a.error + np.where(inexact, tiny, 0.0), a.scale, a.low, a.lost)
         return self.folded(self.reaching(out, np.abs(a.value) + a.error))
 
@@ -237,13 +221,13 @@ class Rounding:
             return a
         if a.lost is not None and a.error is not None:  # what is lost has no error, and a value of any size
             a = replace(a, error=np.where(a.lost, 0.0, a.error))
-        size = sizes(a)
+        size = numbers.sizes(a)
         top = np.where(size > 0, np.frexp(size)[1] + scale, 0)
         shift = np.where(size > 0, scale, 0)
         if top.size and (top.max() > FOLDED or top.min() < -1020):
             if a.lost is None:
                 return a
-            near = np.where(a.lost, between(top, -1020, FOLDED), top)
+            near = np.where(a.lost, numbers.between(top, -1020, FOLDED), top)
             if near.max() > FOLDED or near.min() < -1020:
                 return a
             shift = shift + (near - top)
@@ -255,9 +239,9 @@ class Rounding:
         """``a`` with mantissas of moderate size."""
         if a.scale is None:
             return a
-        size = sizes(a)
+        size = numbers.sizes(a)
         shift = np.frexp(size)[1]
-        if not largest(size) < np.inf:
+        if not numbers.largest(size) < np.inf:
             shift = np.where(np.isfinite(size), shift, 0)
         error = None if a.error is None else np.ldexp(a.error, -shift)
         low = None if a.low is None else np.ldexp(a.low, -shift)
@@ -266,7 +250,7 @@ class Rounding:
     @staticmethod
     def to_scale(a: Num, scale: npt.NDArray[np.int64]) -> Num:
         """``a`` with these exponents."""
-        shift = between(exponents(a) - scale, -2400, 2400)
+        shift = numbers.between(numbers.exponents(a) - scale, -2400, 2400)
         error = None if a.error is None else np.ldexp(a.error, shift)
         low = None if a.low is None else np.ldexp(a.low, shift)
         return Num(np.ldexp(a.value, shift), error, scale, low, a.lost)
@@ -278,8 +262,8 @@ class Rounding:
         scales = []
         for part in (a, b):
             part = self.normal(part) if part.scale is not None else part
-            size = sizes(part)
-            scales.append(np.where(size > 0, exponents(part) + np.frexp(size)[1], NONE))
+            size = numbers.sizes(part)
+            scales.append(np.where(size > 0, numbers.exponents(part) + np.frexp(size)[1], NONE))
         scale = np.maximum(*scales)
         scale = np.where(scale == NONE, 0, scale)
         return self.to_scale(a, scale), self.to_scale(b, scale), scale
@@ -340,7 +324,7 @@ class Functions(Rounding):
             value = np.log(a.value) + shift
             if a.error is not None:
                 least = a.value - a.error
-                lost = either(lost, ~(least > 0))
+                lost = numbers.either(lost, ~(least > 0))
                 error = a.error / np.maximum(least, 1e-300)
         return self.rounded(Num(value, error, lost=lost), FUNCTION_ROUNDINGS)
 
@@ -367,7 +351,7 @@ class Functions(Rounding):
             if a.error is not None:
                 least = a.value - a.error
                 if a.low is None:
-                    lost = either(lost, ~(least >= 0))
+                    lost = numbers.either(lost, ~(least >= 0))
                 else:
                     least = np.maximum(least, a.low)
                 root = value + np.sqrt(np.maximum(least, 0.0))
@@ -386,7 +370,7 @@ class Functions(Rounding):
             if shape != a.value.shape:  # what is subtracted depends on more indices, and with it what is lost
                 a = self.view(a, lambda part: np.broadcast_to(part, shape))
         x = a.floats()
-        furthest = largest(np.abs(x))
+        furthest = numbers.largest(np.abs(x))
         if top is not None and furthest <= self.near:
             found = self._near(a, top, family, furthest)
             if found is not None:
@@ -403,7 +387,7 @@ class Functions(Rounding):
         if top is not None:
             away = np.abs(top.floats() - x)  # above the largest lies what is not permitted
             spread = spread + 2 * self.unit * (away if finite else np.where(np.isfinite(x), away, 0.0))
-        if not largest(spread) <= LARGEST_EXPONENT:
+        if not numbers.largest(spread) <= LARGEST_EXPONENT:
             spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
         error = value * np.expm1(spread)
         lost = a.lost
@@ -431,12 +415,12 @@ class Functions(Rounding):
         peak, lost = top.floats(), a.lost
         known = np.isfinite(peak)
         if not known.all():  # nothing is permitted there, and nothing said
-            peak, lost = np.where(known, peak, 0.0), either(lost, ~known)
-        if a.error is None or a.scale is not None or not largest(np.abs(peak)) <= self.near:
+            peak, lost = np.where(known, peak, 0.0), numbers.either(lost, ~known)
+        if a.error is None or a.scale is not None or not numbers.largest(np.abs(peak)) <= self.near:
             return None
         own = FUNCTION_ROUNDINGS * self.unit + EXPONENTIAL_SLACK
         spread = a.error + own + 2 * self.unit * np.abs(peak - a.value)
-        if not largest(spread) <= 1:
+        if not numbers.largest(spread) <= 1:
             return None
         value = np.exp(a.value)
         error = value * np.expm1(spread) + FLUSHED * self.tiny * np.exp(peak)  # what underflows may be lost
@@ -454,7 +438,7 @@ class Functions(Rounding):
                 spread = np.abs(np.log(base)) * (y.error + POWER_ROUNDINGS * self.unit * np.abs(exponent))
                 spread = spread + np.abs(exponent) * a.error / np.maximum(base - a.error, 0)
                 error = value * np.expm1(np.minimum(spread, LARGEST_EXPONENT))
-        out = Num(value, error, None, np.zeros_like(value), either(a.lost, y.lost))
+        out = Num(value, error, None, np.zeros_like(value), numbers.either(a.lost, y.lost))
         return self.rounded(out, FUNCTION_ROUNDINGS)
 
     def integral_power(self, a: Num, y: Num) -> Num:
@@ -473,7 +457,7 @@ class Functions(Rounding):
                 spread = self.unit * steps + (0.0 if y.error is None else y.error * slope)
                 spread = np.minimum(spread, LARGEST_EXPONENT)
                 error = np.abs(furthest - np.abs(value)) + furthest * np.expm1(spread)
-        out = Num(value, error, None, None, either(a.lost, y.lost))
+        out = Num(value, error, None, None, numbers.either(a.lost, y.lost))
         return self.rounded(out, FUNCTION_ROUNDINGS)
 
 
@@ -484,17 +468,17 @@ def _logarithm(size: Floats) -> Floats:
 
 def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     """exp(x) as a mantissa and an exponent of 2."""
-    if largest(np.abs(x)) < 1e15:
+    if numbers.largest(np.abs(x)) < 1e15:
         scale = np.rint(x / (LN2_HIGH + LN2_LOW))
         return np.exp((x - scale * LN2_HIGH) - scale * LN2_LOW), scale.astype(np.int64)
-    scale = np.where(np.isfinite(x), np.rint(between(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
+    scale = np.where(np.isfinite(x), np.rint(numbers.between(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
     rest = np.where(np.isfinite(x), (x - scale * LN2_HIGH) - scale * LN2_LOW, x)
     return np.exp(rest), scale.astype(np.int64)
 
 
 def _exp_slack(x: Floats) -> Any:
     """The relative error of :func:`_exp_parts`: a few units, and more beyond the exact multiples of ln 2."""
-    if largest(np.abs(x)) < 2.0**19:
+    if numbers.largest(np.abs(x)) < 2.0**19:
         return EXPONENTIAL_SLACK
     return np.where(np.abs(x) < 2.0**19, EXPONENTIAL_SLACK, 4 * UNIT64 * np.abs(x))
 

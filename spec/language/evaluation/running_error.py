@@ -5,25 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spec.language.evaluation import numbers
 from spec.language.evaluation.arithmetic import Truth
-from spec.language.evaluation.contraction import FEWEST, contracted, extent, leveled, plain
-from spec.language.evaluation.numbers import (
-    HUGE,
-    NONE,
-    UNIT64,
-    Flags,
-    Floats,
-    Num,
-    above,
-    between,
-    either,
-    exponents,
-    growth,
-    largest,
-    sizes,
-)
+from spec.language.evaluation.contraction import FEWEST, contracted, extent, filled, leveled, plain
+from spec.language.evaluation.numbers import HUGE, NONE, UNIT64, Flags, Floats, Num
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 from spec.language.evaluation.scatter import Storing
 
@@ -64,9 +50,9 @@ class RunningError(Storing):
             error = DISTRIBUTED_ROUNDINGS * self.unit * total
             for part in (a, b):
                 if not part.exact:
-                    error = above(error, part.error)
+                    error = numbers.above(error, part.error)
         low = None if a.low is None or b.low is None else a.low + b.low
-        out = Num(a.value + b.value, error, scale, low, either(a.lost, b.lost), top=top)
+        out = Num(a.value + b.value, error, scale, low, numbers.either(a.lost, b.lost), top=top)
         out = self.rounded(out, 1, tiny=False)
         if terms is not None and scale is None:
             out.reach, out.terms = terms, sum(counts)
@@ -94,7 +80,7 @@ class RunningError(Storing):
         scale = None
         if a.scale is not None or b.scale is not None:
             a, b = self.normal(a), self.normal(b)
-            scale = exponents(a) + exponents(b)
+            scale = numbers.exponents(a) + numbers.exponents(b)
         value, error, exact = a.value * b.value, None, a.exact and b.exact
         if a.error is not None and b.error is not None:
             if exact:  # the product's error is that of its rounding alone
@@ -102,9 +88,9 @@ class RunningError(Storing):
             elif a.exact or b.exact:  # what is left out is 0, or lost for an infinite factor
                 error = np.abs(a.value) * b.error if a.exact else np.abs(b.value) * a.error
             else:
-                error = above(np.abs(a.value) * b.error, _sizes(b) * a.error)
+                error = numbers.above(np.abs(a.value) * b.error, _sizes(b) * a.error)
         low = None if a.low is None or b.low is None else a.low * b.low
-        out = Num(value, error, scale, low, either(a.lost, b.lost), exact=exact, top=a.top * b.top)
+        out = Num(value, error, scale, low, numbers.either(a.lost, b.lost), exact=exact, top=a.top * b.top)
         if not self.tracks:
             return self.folded(out)
         zeros = (a.vanishes or b.vanishes) and out.vanishes  # else no factor is exactly 0
@@ -118,21 +104,21 @@ class RunningError(Storing):
         )
         if a.scale is not None or b.scale is not None:
             a, b = self.normal(a), self.normal(b)
-            scale = exponents(a) - exponents(b)
+            scale = numbers.exponents(a) - numbers.exponents(b)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             value = a.value / b.value
-            error, lost = None, either(a.lost, b.lost)
+            error, lost = None, numbers.either(a.lost, b.lost)
             if a.error is not None and b.error is not None:
                 least = np.abs(b.value) - b.error
                 if b.low is not None:
                     least = np.maximum(least, b.low)
                 error = np.abs(value) * b.error
-                error = above(error, a.error) / least
+                error = numbers.above(error, a.error) / least
                 vanishing = ~(least > 0)
                 if np.count_nonzero(vanishing):
                     # However large, beside a small exponent it would say something of a share, which is not lost.
                     error = np.where(vanishing, np.inf if share else HUGE, error)
-                    lost = lost if share else either(lost, vanishing)
+                    lost = lost if share else numbers.either(lost, vanishing)
         low = None if a.low is None or b.low is None else np.zeros_like(value)
         out = Num(value, error, scale, low, lost)
         if error is None:
@@ -151,15 +137,17 @@ class RunningError(Storing):
         assert a.error is not None
         if a.scale is None:
             return Num(a.value, np.minimum(a.error, limit), None, a.low, a.lost, top=a.top)
-        far = (exponents(a) < -LARGEST) & ~(a.error <= np.ldexp(limit, LARGEST))
+        far = (numbers.exponents(a) < -LARGEST) & ~(a.error <= np.ldexp(limit, LARGEST))
         if far.any():  # the limit has no place beside exponents so small: others, for these
-            shift = np.where(far, exponents(a) + LARGEST, 0)
+            shift = np.where(far, numbers.exponents(a) + LARGEST, 0)
             low = None if a.low is None else np.ldexp(a.low, shift)
-            a = Num(np.ldexp(a.value, shift), np.ldexp(a.error, shift), exponents(a) - shift, low, a.lost)
+            a = Num(
+                np.ldexp(a.value, shift), np.ldexp(a.error, shift), numbers.exponents(a) - shift, low, a.lost
+            )
         assert a.error is not None
         return Num(
             a.value,
-            np.minimum(a.error, np.ldexp(limit, between(-exponents(a), -2400, LARGEST))),
+            np.minimum(a.error, np.ldexp(limit, numbers.between(-numbers.exponents(a), -2400, LARGEST))),
             a.scale,
             a.low,
             a.lost,
@@ -185,7 +173,7 @@ class RunningError(Storing):
         scale, family = None, a.softmax
         if a.scale is not None:
             a = self.normal(a)
-            size = sizes(a)
+            size = numbers.sizes(a)
             assert a.scale is not None
             top = np.max(np.where(size > 0, a.scale, NONE), axis=-1, keepdims=True, initial=NONE)
             top = np.where(top == NONE, 0, top)
@@ -193,16 +181,16 @@ class RunningError(Storing):
             scale = top[..., 0]
         terms = a.value.shape[-1]
         value, error, low, total = np.add.reduce(a.value, axis=-1), None, None, None
-        lost: Flags | None = None if a.lost is None else np.any(_filled(a.lost, a), axis=-1)
+        lost: Flags | None = None if a.lost is None else np.any(filled(a.lost, a), axis=-1)
         flushed: bool | Flags = False
         if a.error is not None:
             share = (max(terms - 1, 0) + SUM_SLACK) * self.unit
             total = np.add.reduce(_sizes(a), axis=-1)
-            error = growth(share) * total
+            error = numbers.growth(share) * total
             if not a.exact:
-                error = np.add.reduce(_filled(a.error, a), axis=-1) + error
+                error = np.add.reduce(filled(a.error, a), axis=-1) + error
             if a.low is not None and share < 1:
-                low = value if a.low is a.value else np.add.reduce(_filled(a.low, a), axis=-1)
+                low = value if a.low is a.value else np.add.reduce(filled(a.low, a), axis=-1)
                 low = low * (1 - share)
             flushed = total != 0  # all terms are exactly 0 where it is 0, and nowhere else
         out = Num(value, error, scale, low, lost)
@@ -212,9 +200,9 @@ class RunningError(Storing):
         if total is not None and scale is None:
             top = terms * a.top
             if not top <= self.safe / 8:
-                top = largest(total)
-        if total is not None and top * (1 + growth(share)) <= self.safe / 2:
-            out.top = top * (1 + growth(share)) + self.tiny
+                top = numbers.largest(total)
+        if total is not None and top * (1 + numbers.growth(share)) <= self.safe / 2:
+            out.top = top * (1 + numbers.growth(share)) + self.tiny
             # neither the sum with its error nor any part of it is too large
             return self.summed(out, flushed, None if family else total)
         out = self.rounded(out, 0, flushed)
@@ -252,9 +240,9 @@ class RunningError(Storing):
             a, b = min(pairs, key=lambda pair: extent(*pair))
             factors = [part for part in factors if part is not a and part is not b] + [self.times(a, b)]
         left, right = (plain(part) for part in factors)
-        made = (
-            contracted(left, right, self.unit, self.tiny) if left is not None and right is not None else None
-        )
+        if left is None or right is None:
+            return None
+        made = contracted(left, right, self.unit, self.tiny)
         if made is None:
             return None
         out, reach = made
@@ -287,7 +275,7 @@ class RunningError(Storing):
         assert every.error is not None
         assert least.error is not None
         error = every.value - least.value + every.error + least.error
-        return Num(every.value, error, lost=either(every.lost, least.lost))
+        return Num(every.value, error, lost=numbers.either(every.lost, least.lost))
 
     def _largest(self, a: Num, where: Flags | None) -> Num:
         value = a.floats() if where is None else np.where(where, a.floats(), -np.inf)
@@ -321,7 +309,7 @@ class RunningError(Storing):
         unknown = where & ~(reach < HUGE)
         error = np.where(unknown, HUGE, np.where(where, reach, a.error))
         low = None if a.low is None or b.low is None else np.where(where, np.minimum(a.low, b.low), a.low)
-        lost = either(a.lost, unknown if b.lost is None else unknown | where & b.lost)
+        lost = numbers.either(a.lost, unknown if b.lost is None else unknown | where & b.lost)
         return Num(a.value, error, scale, low, lost, family)
 
     def _select(self, where: Flags, a: Num, b: Num) -> Num:
@@ -358,8 +346,4 @@ class RunningError(Storing):
 def _sizes(a: Num) -> Any:
     """How large each value is at most, its error included; memory that nobody else holds."""
     size = np.abs(a.value)
-    return size if a.exact else above(size, a.error)
-
-
-def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
-    return part if part.shape == whole.value.shape else np.broadcast_to(part, whole.value.shape)
+    return size if a.exact else numbers.above(size, a.error)

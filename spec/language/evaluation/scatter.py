@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from spec.language.evaluation.arithmetic import Change
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import SUM_SLACK
 from spec.language.evaluation.rounding import Functions
@@ -51,18 +51,12 @@ class Scatter:
         return np.bincount(self.flat, weights, math.prod(self.onto)).reshape(self.onto)
 
 
-Change: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""What shows a part of an array."""
-
-
 class Storing(Functions):
     """Arithmetic that keeps what it finds."""
 
     def put(self, target: Num, index: tuple[npt.NDArray[np.int64], ...], a: Num, accumulate: bool) -> Num:
         """``target`` with ``a`` written (or added) at ``index``."""
-        shape = (
-            np.broadcast_shapes(*(part.shape for part in index), a.value.shape) if index else a.value.shape
-        )
+        shape = np.broadcast_shapes(*(part.shape for part in index), a.value.shape)
         if accumulate:
             return self._added(target, index, a, shape)
         a, target = self.folded(a), self.folded(target)

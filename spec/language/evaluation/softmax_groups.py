@@ -65,7 +65,8 @@ class SoftmaxGroups:
                 continue
             outer = {old: new for old, new in match.items() if old != each.var}
             largest = substitute(each.largest, outer)
-            if each.joint and not _indices(largest) <= free_symbols(argument):
+            indices = {symbol for symbol in free_symbols(largest) if not symbol.is_positive}
+            if each.joint and not indices <= free_symbols(argument):
                 continue  # a sum for each index, and one exponential for all: which of them it is divided by, it cannot say
             tag = (number, *sorted((str(old), str(new)) for old, new in outer.items()))
             return tag, largest
@@ -100,9 +101,7 @@ def _alone(lines: Iterable[Definition]) -> Iterator[tuple[Tensor, Definition]]:
 def _at(node: Ref, lines: Mapping[Tensor, Definition]) -> Node:
     """What an entry is by its line, if it has one of these."""
     line = lines.get(node.tensor)
-    return (
-        node if line is None else substitute(line.right, dict(zip(line.left.index, node.index, strict=True)))
-    )
+    return substitute(line.right, dict(zip(line.left.index, node.index, strict=True))) if line else node
 
 
 def _divided_by(node: Basic, lines: Mapping[Tensor, Definition]) -> Plus | None:
@@ -151,10 +150,6 @@ def _terms(node: Node, lines: Mapping[Tensor, Definition]) -> Iterator[Node]:
             yield from _terms(part, lines)
     else:
         yield node
-
-
-def _indices(node: Node) -> set[sympy.Symbol]:
-    return {symbol for symbol in free_symbols(node) if not symbol.is_positive}
 
 
 def _matches(template: Basic, tree: Basic, match: dict[sympy.Symbol, Basic]) -> bool:

@@ -2,15 +2,11 @@
 
 # How each node is printed is registered where these are imported.
 from spec.language.render import nodes as nodes
-from spec.language.render.statements import (
-    Line,
-    claim_text,
-    hypotheses,
-    latex,
-    numbered,
-    statement,
-    unicode,
-    written_for,
-)
-
-__all__ = ["Line", "claim_text", "hypotheses", "latex", "numbered", "statement", "unicode", "written_for"]
+from spec.language.render.statements import Line as Line
+from spec.language.render.statements import claim_text as claim_text
+from spec.language.render.statements import hypotheses as hypotheses
+from spec.language.render.statements import latex as latex
+from spec.language.render.statements import numbered as numbered
+from spec.language.render.statements import statement as statement
+from spec.language.render.statements import unicode as unicode
+from spec.language.render.statements import written_for as written_for

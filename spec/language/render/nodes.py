@@ -6,29 +6,11 @@ from typing import Any
 
 import sympy
 
+from spec.language import expr
 from spec.language.arrays import Comprehension, Tensor
 from spec.language.binders import AnyOf, Bound, Expectation, MaxOf, SumOf
 from spec.language.calls import ABSENT, Call, Pullback, unify
-from spec.language.expr import (
-    Always,
-    Both,
-    Case,
-    Choice,
-    Compare,
-    Delta,
-    Either,
-    Func,
-    Literal,
-    Minus,
-    Negative,
-    Not,
-    Over,
-    Plus,
-    Power,
-    Ref,
-    Times,
-    Undefined,
-)
+from spec.language.expr import Ref
 from spec.language.known import known, registered
 from spec.language.render.printer import (
     ATOM,
@@ -70,14 +52,10 @@ def _part(p: Printer, node: Comprehension) -> str | None:
         if free_symbols(first) & set(node.vars):
             return None
         spans.append("" if first == 0 and size == axis else _span(p, first, first + size))
+    if isinstance(body, Call):  # a part of a result reads better entry by entry
+        return None if any(spans) else p.text(Call(*body.args[:3], sympy.Tuple(*leading)))
     if not any(spans):
-        return p.text(
-            Ref(body.tensor, *leading)
-            if isinstance(body, Ref)
-            else Call(*body.args[:3], sympy.Tuple(*leading))
-        )
-    if isinstance(body, Call):
-        return None  # a part of a result reads better entry by entry
+        return p.text(Ref(body.tensor, *leading))
     while not spans[-1]:
         spans.pop()
     places = [*(p.text(part) for part in leading), *(span or _colon(p) for span in spans)]
@@ -117,9 +95,7 @@ def _applied(p: Printer, node: Call, own: str = "") -> str:
         p.name(own) if own and str(item) == own else p.text(a) for item, a in given if a != ABSENT
     )
     first = node.output == known(node.formula_id).outputs[0].name
-    of = (
-        "" if first else rf"{{}}.{p.name(node.output)}" if isinstance(p, Latex) else f".{p.name(node.output)}"
-    )
+    of = "" if first else ("{}." if isinstance(p, Latex) else ".") + p.name(node.output)
     if isinstance(p, Latex):
         shown = name.replace("_", r"\_")
         return rf"\operatorname{{{shown}}}\left({arguments}\right){of}"
@@ -148,16 +124,12 @@ def _pullback(p: Printer, node: Pullback) -> tuple[str, int]:
     letter, call = p.name(node.wrt), _applied(p, node.call, node.wrt)
     items = map(str, known(node.call.formula_id).inputs)
     there = p.text(dict(zip(items, node.call.arguments, strict=False))[node.wrt])
-    elsewhere = (
-        there != letter
-    )  # the derivative by a letter of the formula, where another array stands in its place
+    elsewhere = there != letter  # the derivative by a letter of the formula, in whose place an array stands
     if isinstance(p, Latex):
         slope = rf"\frac{{\partial {call}}}{{\partial {letter}}}"
         slope = rf"\left.{slope}\right|_{{{letter} = {there}}}" if elsewhere else slope
-        return (
-            rf"\left[\left({slope}\right)^{{\!\top}} {seed}\right]" + (f"_{{{index}}}" if index else ""),
-            ATOM,
-        )
+        entry = f"_{{{index}}}" if index else ""
+        return rf"\left[\left({slope}\right)^{{\!\top}} {seed}\right]{entry}", ATOM
     at = f" at {letter} = {there}" if elsewhere else ""
     return f"[(∂{call}/∂{letter}{at})ᵀ {seed}]" + (f"[{index}]" if index else ""), ATOM
 
@@ -191,8 +163,8 @@ def _tensor(p: Printer, node: Tensor) -> tuple[str, int]:
     return p.name(node.name), ATOM
 
 
-@rule(Literal, Latex, Unicode)
-def _literal(p: Printer, node: Literal) -> tuple[str, int]:
+@rule(expr.Literal, Latex, Unicode)
+def _literal(p: Printer, node: expr.Literal) -> tuple[str, int]:
     text = _decimal(node.value) or p.index(node.value, SUM)
     return text, SUM if isinstance(node.value, sympy.Add) else PRODUCT if _compound(node.value) else ATOM
 
@@ -216,24 +188,24 @@ def _compound(value: sympy.Expr) -> bool:
     )
 
 
-@rule(Plus, Latex, Unicode)
-def _plus(p: Printer, node: Plus) -> tuple[str, int]:
+@rule(expr.Plus, Latex, Unicode)
+def _plus(p: Printer, node: expr.Plus) -> tuple[str, int]:
     return f"{p.text(node.args[0], SUM)} + {p.text(node.args[1], SUM)}", SUM
 
 
-@rule(Minus, Latex, Unicode)
-def _minus(p: Printer, node: Minus) -> tuple[str, int]:
+@rule(expr.Minus, Latex, Unicode)
+def _minus(p: Printer, node: expr.Minus) -> tuple[str, int]:
     sign = "-" if isinstance(p, Latex) else "−"
     return f"{p.text(node.args[0], SUM)} {sign} {p.text(node.args[1], PRODUCT)}", SUM
 
 
-@rule(Negative, Latex, Unicode)
-def _negative(p: Printer, node: Negative) -> tuple[str, int]:
+@rule(expr.Negative, Latex, Unicode)
+def _negative(p: Printer, node: expr.Negative) -> tuple[str, int]:
     return ("-" if isinstance(p, Latex) else "−") + p.text(node.args[0], PRODUCT), SUM
 
 
-@rule(Times, Latex, Unicode)
-def _times(p: Printer, node: Times) -> tuple[str, int]:
+@rule(expr.Times, Latex, Unicode)
+def _times(p: Printer, node: expr.Times) -> tuple[str, int]:
     left, right = p.text(node.args[0], PRODUCT), p.text(node.args[1], PRODUCT)
     if isinstance(node.args[0], SumOf):
         left = p.wrap(left)
@@ -242,28 +214,28 @@ def _times(p: Printer, node: Times) -> tuple[str, int]:
     return rf"{left} \cdot {right}" if right[:1].isdigit() else rf"{left}\,{right}", PRODUCT
 
 
-@rule(Over, Latex)
-def _over_latex(p: Latex, node: Over) -> tuple[str, int]:
+@rule(expr.Over, Latex)
+def _over_latex(p: Latex, node: expr.Over) -> tuple[str, int]:
     return rf"\frac{{{p.text(node.args[0])}}}{{{p.text(node.args[1])}}}", POWER
 
 
-@rule(Over, Unicode)
-def _over_unicode(p: Unicode, node: Over) -> tuple[str, int]:
+@rule(expr.Over, Unicode)
+def _over_unicode(p: Unicode, node: expr.Over) -> tuple[str, int]:
     left = p.text(node.args[0], PRODUCT)
     left = p.wrap(left) if isinstance(node.args[0], SumOf) else left
     return f"{left} / {p.text(node.args[1], POWER)}", PRODUCT
 
 
-@rule(Power, Latex, Unicode)
-def _power(p: Printer, node: Power) -> tuple[str, int]:
+@rule(expr.Power, Latex, Unicode)
+def _power(p: Printer, node: expr.Power) -> tuple[str, int]:
     base = p.text(node.args[0], ATOM)
     if isinstance(p, Latex):
         return rf"{base}^{{{p.text(node.args[1])}}}", POWER
     return f"{base}^{p.text(node.args[1], ATOM)}", POWER
 
 
-@rule(Func, Latex)
-def _func_latex(p: Latex, node: Func) -> tuple[str, int]:
+@rule(expr.Func, Latex)
+def _func_latex(p: Latex, node: expr.Func) -> tuple[str, int]:
     argument = p.text(node.args[1])
     if node.name == "exp":
         return rf"e^{{{argument}}}", POWER
@@ -278,18 +250,17 @@ def _func_latex(p: Latex, node: Func) -> tuple[str, int]:
     return rf"{known[node.name]}\left({argument}\right)", ATOM
 
 
-@rule(Func, Unicode)
-def _func_unicode(p: Unicode, node: Func) -> tuple[str, int]:
+@rule(expr.Func, Unicode)
+def _func_unicode(p: Unicode, node: expr.Func) -> tuple[str, int]:
     known = {"sqrt": "√", "log": "ln", "sigmoid": "σ"}
-    return (
-        f"{known.get(node.name, node.name)}({p.text(node.args[1])})",
-        POWER if node.name == "sqrt" else ATOM,
-    )
+    name, strength = known.get(node.name, node.name), POWER if node.name == "sqrt" else ATOM
+    return f"{name}({p.text(node.args[1])})", strength
 
 
 @rule(SumOf, Latex)
 def _sum_latex(p: Latex, node: SumOf) -> tuple[str, int]:
-    return rf"\sum_{{{_below(p, node)}}}^{{{p.index(node.last)}}} {p.text(node.body, PRODUCT)}", PRODUCT
+    below = f"{p.index(node.var)}={p.index(node.first)}{_condition(p, node)}"
+    return rf"\sum_{{{below}}}^{{{p.index(node.last)}}} {p.text(node.body, PRODUCT)}", PRODUCT
 
 
 @rule(MaxOf, Latex)
@@ -304,10 +275,6 @@ def _any_latex(p: Latex, node: AnyOf) -> tuple[str, int]:
     return rf"\exists\, {reach} :\ {p.text(node.body)}", SUM
 
 
-def _below(p: Latex, node: Bound) -> str:
-    return f"{p.index(node.var)}={p.index(node.first)}{_condition(p, node)}"
-
-
 def _condition(p: Latex, node: Bound) -> str:
     condition = p.span(node)
     return rf",\ {condition}" if condition else ""
@@ -319,14 +286,13 @@ def _condition(p: Latex, node: Bound) -> str:
 def _bound_unicode(p: Unicode, node: Bound) -> tuple[str, int]:
     sign = "Σ" if isinstance(node, SumOf) else "max" if isinstance(node, MaxOf) else "∃"
     condition = p.span(node)
-    reach = f"{p.index(node.var)}={p.index(node.first)}…{p.index(node.last)}" + (
-        f" | {condition}" if condition else ""
-    )
-    return f"{sign}[{reach}] {p.text(node.body, PRODUCT)}", PRODUCT
+    reach = f"{p.index(node.var)}={p.index(node.first)}…{p.index(node.last)}"
+    where = f" | {condition}" if condition else ""
+    return f"{sign}[{reach}{where}] {p.text(node.body, PRODUCT)}", PRODUCT
 
 
-@rule(Case, Latex)
-def _case_latex(p: Latex, node: Case) -> tuple[str, int]:
+@rule(expr.Case, Latex)
+def _case_latex(p: Latex, node: expr.Case) -> tuple[str, int]:
     condition, then, otherwise = (p.text(part) for part in node.args)
     return (
         rf"\begin{{cases}} {then} & \text{{if }} {condition} \\ {otherwise} & \text{{otherwise}} \end{{cases}}",
@@ -334,47 +300,45 @@ def _case_latex(p: Latex, node: Case) -> tuple[str, int]:
     )
 
 
-@rule(Case, Unicode)
-def _case_unicode(p: Unicode, node: Case) -> tuple[str, int]:
+@rule(expr.Case, Unicode)
+def _case_unicode(p: Unicode, node: expr.Case) -> tuple[str, int]:
     condition, then, otherwise = (p.text(part) for part in node.args)
     return f"{{ {then}  if {condition};  {otherwise}  otherwise }}", ATOM
 
 
-@rule(Undefined, Latex, Unicode)
-def _undefined(p: Printer, node: Undefined) -> tuple[str, int]:
+@rule(expr.Undefined, Latex, Unicode)
+def _undefined(p: Printer, node: expr.Undefined) -> tuple[str, int]:
     return (r"\text{unspecified}" if isinstance(p, Latex) else "unspecified"), ATOM
 
 
-@rule(Delta, Latex, Unicode)
-def _delta(p: Printer, node: Delta) -> tuple[str, int]:
+@rule(expr.Delta, Latex, Unicode)
+def _delta(p: Printer, node: expr.Delta) -> tuple[str, int]:
     a, b = (p.text(part) for part in node.args)
     return (rf"\delta_{{{a},\, {b}}}" if isinstance(p, Latex) else f"δ[{a},{b}]"), ATOM
 
 
-@rule(Compare, Latex, Unicode)
-def _compare(p: Printer, node: Compare) -> tuple[str, int]:
+@rule(expr.Compare, Latex, Unicode)
+def _compare(p: Printer, node: expr.Compare) -> tuple[str, int]:
     signs = {"<=": (r"\le", "≤"), "<": ("<", "<"), "==": ("=", "=")}
     latex_sign, unicode_sign = signs[str(node.args[0])]
     a, b = (p.text(part) for part in node.args[1:])
     return (f"{a} {latex_sign} {b}" if isinstance(p, Latex) else f"{a} {unicode_sign} {b}"), SUM
 
 
-@rule(Both, Latex, Unicode)
-@rule(Either, Latex, Unicode)
-def _junction(p: Printer, node: Both | Either) -> tuple[str, int]:
-    latex_sign, unicode_sign = (r"\wedge", "and") if isinstance(node, Both) else (r"\vee", "or")
+@rule(expr.Both, Latex, Unicode)
+@rule(expr.Either, Latex, Unicode)
+def _junction(p: Printer, node: expr.Both | expr.Either) -> tuple[str, int]:
+    latex_sign, unicode_sign = (r"\wedge", "and") if isinstance(node, expr.Both) else (r"\vee", "or")
     a, b = (p.text(part, 0 if type(part) is type(node) else SUM) for part in node.args)  # a ∧ b ∧ c
     return (rf"{a} {latex_sign} {b}" if isinstance(p, Latex) else f"{a} {unicode_sign} {b}"), 0
 
 
-@rule(Not, Latex, Unicode)
-def _not(p: Printer, node: Not) -> tuple[str, int]:
+@rule(expr.Not, Latex, Unicode)
+def _not(p: Printer, node: expr.Not) -> tuple[str, int]:
     some = node.args[0]
-    if isinstance(some, AnyOf) and isinstance(some.body, Not):
-        held, span = (
-            p.text(some.body.args[0], SUM),
-            (p.index(some.var), p.index(some.first), p.index(some.last)),
-        )
+    if isinstance(some, AnyOf) and isinstance(some.body, expr.Not):
+        held = p.text(some.body.args[0], SUM)
+        span = p.index(some.var), p.index(some.first), p.index(some.last)
         if isinstance(p, Latex):
             return rf"{held} \ \text{{ for all }} {span[1]} \le {span[0]} \le {span[2]}", 0
         return f"{held} for all {span[0]}={span[1]}…{span[2]}", 0
@@ -382,13 +346,13 @@ def _not(p: Printer, node: Not) -> tuple[str, int]:
     return (rf"\neg {inner}" if isinstance(p, Latex) else f"not {inner}"), UNARY
 
 
-@rule(Always, Latex, Unicode)
-def _always(p: Printer, node: Always) -> tuple[str, int]:
+@rule(expr.Always, Latex, Unicode)
+def _always(p: Printer, node: expr.Always) -> tuple[str, int]:
     return (r"\top" if isinstance(p, Latex) else "true"), ATOM
 
 
-@rule(Choice, Latex, Unicode)
-def _choice(p: Printer, node: Choice) -> tuple[str, int]:
+@rule(expr.Choice, Latex, Unicode)
+def _choice(p: Printer, node: expr.Choice) -> tuple[str, int]:
     name = str(node.args[0])
     shown = [(p.text(pair.args[1]), f"under {name} = {pair.args[0]}") for pair in node.args[1:]]
     if isinstance(p, Latex):

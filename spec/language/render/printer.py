@@ -122,9 +122,7 @@ class Latex(Printer):
         if name.endswith(HATTED) and len(name) > len(HATTED):
             return rf"\hat{{{self.name(name.removesuffix(HATTED))}}}"
         base, _, subscript = name.partition("_")
-        letters = (
-            rf"\{base}" if base in GREEK and base != "eps" else r"\varepsilon" if base == "eps" else base
-        )
+        letters = r"\varepsilon" if base == "eps" else rf"\{base}" if base in GREEK else base
         word = base.rstrip("'")
         if len(word) > 1 and base not in GREEK:
             letters = rf"\mathrm{{{word}}}" + base[len(word) :]
@@ -166,7 +164,6 @@ class Unicode(Printer):
             return self.name(expr.name)
         out = str(_Plain().doprint(expr)).replace("**", "^").replace(" ", "").replace("*", "·")
         out = out.replace("ceiling", "ceil")
-        weak = isinstance(expr, sympy.Add | sympy.Mul) or (
-            isinstance(expr, sympy.Number) and not expr.is_Integer
-        )
+        broken = isinstance(expr, sympy.Number) and not expr.is_Integer
+        weak = broken or isinstance(expr, sympy.Add | sympy.Mul)
         return f"({out})" if weak and strength > SUM else out

@@ -10,48 +10,18 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.arrays import WHOLE, Comprehension, Tensor
+from spec.language import expr
+from spec.language.arrays import WHOLE, Comprehension, Tensor, listed
 from spec.language.binders import Bound, MaxOf, SumOf
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
 from spec.language.convention import INTERMEDIATES, Convention, Pitfall, Source, Worked
-from spec.language.expr import (
-    Case,
-    Choice,
-    Func,
-    Minus,
-    Negative,
-    Node,
-    Over,
-    Plus,
-    Power,
-    Ref,
-    Times,
-    Undefined,
-)
+from spec.language.expr import Node, Ref
 from spec.language.known import known
-from spec.language.lines import Definition, LineChoice
+from spec.language.lines import Definition, LineChoice, reached
 from spec.language.trees import free_symbols, substitute, walk
-from spec.language.wellformed.letters import (
-    IllFormed,
-    Parts,
-    check_once,
-    check_tensor,
-    is_condition,
-    is_index,
-    is_size,
-    is_whole,
-)
-from spec.language.wellformed.ranges import (
-    SMALL,
-    Scope,
-    Values,
-    check_places,
-    check_range,
-    number_at,
-    parts,
-    truth_at,
-    values_of,
-)
+from spec.language.wellformed import letters, ranges
+from spec.language.wellformed.letters import IllFormed, is_condition
+from spec.language.wellformed.ranges import SMALL, Scope, Values, number_at, parts, values_of
 
 Place = tuple[str, tuple[int, ...]]
 """An entry of a tensor: its name, and its index in numbers."""
@@ -141,16 +111,13 @@ def _at(sizes: Values) -> str:
     return f" ({', '.join(f'{size} = {value}' for size, value in sizes.items())})" if sizes else ""
 
 
-# Circles --------------------------------------------------------------------------------------------------------------------
-
-
 def _check_order(formula: Any, lines: tuple[Definition, ...], sizes: set[sympy.Symbol]) -> None:
     """Refuse an entry that depends on itself."""
     defined = {line.name for line in lines}
     graph: dict[Any, set[Any]] = {name: set() for name in defined}
     for line in lines:
         graph[line.name] |= {part.name for part in walk(line.right) if isinstance(part, Tensor)} & defined
-    turning = {name for name in defined if name in _reached(graph, graph[name])}
+    turning = {name for name in defined if name in reached(graph, graph[name])}
     if not turning:
         return
     among = tuple(line for line in lines if line.name in turning)
@@ -178,11 +145,11 @@ def _reads(line: Definition, names: set[str], sizes: Values) -> Iterator[tuple[P
             within.add(part.tensor)
             wanted = {s for one in (*part.index, *scope.held) for s in free_symbols(one)}
             ends = {s for _, span in scope.spans.items() for end in span for s in free_symbols(end)}
-            ranges = {s: span for s, span in scope.spans.items() if s in wanted | ends or s in line.spans}
-            for values in values_of(ranges.items(), sizes):
+            spans = {s: span for s, span in scope.spans.items() if s in wanted | ends or s in line.spans}
+            for values in values_of(spans.items(), sizes):
                 at = {**sizes, **values}
                 read = tuple(number_at(one, at) for one in part.index)
-                if None not in read and not any(truth_at(held, at) is False for held in scope.held):
+                if None not in read and not any(ranges.truth_at(held, at) is False for held in scope.held):
                     yield _place(line, at), (part.tensor.name, read)  # type: ignore[misc]
     for tensor in whole - within:  # read as a whole, by an application
         for values in values_of(line.spans.items(), sizes):
@@ -192,15 +159,6 @@ def _reads(line: Definition, names: set[str], sizes: Values) -> Iterator[tuple[P
 
 def _place(line: Definition, at: Values) -> Place:
     return line.name, tuple(number_at(part, at) or 0 for part in line.left.index)
-
-
-def _reached(graph: dict[Any, set[Any]], start: Iterable[Any]) -> set[Any]:
-    found, frontier = set(start), list(start)
-    while frontier:
-        more = graph.get(frontier.pop(), set()) - found
-        found |= more
-        frontier += more
-    return found
 
 
 def _circle(graph: dict[Any, set[Any]]) -> list[Any]:
@@ -326,7 +284,17 @@ def _known(formula: Any, said: str, names: Iterable[str], has: list[str]) -> Non
             raise IllFormed(f"{formula.id}: {said} {name!r}; the formula has: {', '.join(has) or 'none'}")
 
 
-ARITHMETIC = (Plus, Minus, Times, Over, Power, Negative, Func, SumOf, MaxOf)
+ARITHMETIC = (
+    expr.Plus,
+    expr.Minus,
+    expr.Times,
+    expr.Over,
+    expr.Power,
+    expr.Negative,
+    expr.Func,
+    SumOf,
+    MaxOf,
+)
 """What is made of values, conditions being none."""
 
 
@@ -340,12 +308,12 @@ def check_formula(formula: Any) -> None:
     tensors = {*formula.tensors, *formula.outputs, *formula.constants}
     tensors |= {line.left.tensor for line in formula.definitions}
     for tensor in sorted(tensors, key=str):
-        check_tensor(tensor, formula.id)
+        letters.check_tensor(tensor, formula.id)
     for item in formula.inputs:
-        if not isinstance(item, Tensor) and not is_size(item):
+        if not isinstance(item, Tensor) and not letters.is_size(item):
             raise IllFormed(f"{formula.id}: the input {item} is neither a tensor nor a size")
-    sizes = _sizes(formula)
-    check_once((*tensors, *sizes), formula.id)
+    sizes = sizes_of(formula)
+    letters.check_once((*tensors, *sizes), formula.id)
     for tensor in formula.outputs:
         if tensor.name not in {line.name for line in formula.definitions}:
             raise IllFormed(f"{formula.id}: no line defines the output {tensor.name}")
@@ -385,14 +353,11 @@ def _left_open(axis: sympy.Expr, told: set[sympy.Symbol]) -> sympy.Symbol | None
     return size if slope != 0 and size not in free_symbols(sympy.expand(axis - slope * size)) else None
 
 
-# A line -------------------------------------------------------------------------------------------------------------------
-
-
 def _check_line(formula: Any, line: Definition) -> None:
     where = f"{formula.id}, line {line.left}"
     defined = {item.left.tensor for item in formula.definitions}
     given = {item for item in formula.inputs if isinstance(item, Tensor)} | set(formula.constants)
-    sizes = _sizes(formula)
+    sizes = sizes_of(formula)
     outer = Scope(line.spans)
     _check_indices(line, where, sizes)
     for part, scope in parts(line.right, outer):
@@ -406,42 +371,42 @@ def _check_line(formula: Any, line: Definition) -> None:
             raise IllFormed(f"{where}: {part} is neither an index of the line nor a size of the formula")
         if isinstance(part, Bound) and part.var.name in {size.name for size in sizes}:
             raise IllFormed(f"{where}: the index {part.var} has the name of a size")
-        if isinstance(part, Choice):
+        if isinstance(part, expr.Choice):
             check_choice(formula, part, where)
     check_calls(line.right, where)
-    Parts(where).check(line.right, frozenset(line.spans))
+    letters.Parts(where).check(line.right, frozenset(line.spans))
     check_kinds(line.right, where)
     boolean = line.left.tensor.domain == "boolean"
     if not is_condition(line.right) if boolean else decides(line.right):
         kinds = ("a condition", "a value") if boolean else ("a value", "a condition")
         raise IllFormed(f"{where}: {line.name} is {kinds[0]}, but the right side is {kinds[1]}")
-    if line.left.tensor.domain in WHOLE and not is_whole(line.right):
+    if line.left.tensor.domain in WHOLE and not letters.is_whole(line.right):
         raise IllFormed(f"{where}: {line.name} holds integers, but the right side is not made of integers")
     for side in (line.left, line.right):
-        check_places(side, outer, where)
+        ranges.check_places(side, outer, where)
 
 
 def _check_indices(line: Definition, where: str, sizes: set[sympy.Symbol]) -> None:
     """Refuse indices of a line that are none, or could be taken for sizes."""
     written = line.ranges[: len(line.ranges) - line.rows]
     for symbol, first, last in line.ranges:
-        for end in (first, last):
-            _check_letters(end, where, sizes)
+        for letter in sorted((free_symbols(first) | free_symbols(last)) - sizes, key=str):
+            raise IllFormed(f"{where}: {letter} is no size of the formula")
         if symbol in sizes:
             raise IllFormed(f"{where}: {symbol} is a size of the formula and an index of the line")
         if (symbol, first, last) in written and symbol.name in {size.name for size in sizes}:
             raise IllFormed(f"{where}: the index {symbol} has the name of a size")
-        if not is_index(symbol):
+        if not letters.is_index(symbol):
             raise IllFormed(f"{where}: {symbol} is no index")
-        check_range((symbol, first, last), Scope({}), where)
+        ranges.check_range((symbol, first, last), Scope({}), where)
 
 
 def check_kinds(node: Basic, where: str) -> None:
     """Refuse a condition where a value belongs; a Boolean entry is one as well, 0 or 1."""
     for part in walk(node):
-        if isinstance(part, Case | Choice):
-            branches = part.args[1:] if isinstance(part, Case) else [pair.args[1] for pair in part.args[1:]]
-            said = [one for one in branches if not isinstance(one, Undefined)]
+        if isinstance(part, expr.Case | expr.Choice):
+            branches = [one if isinstance(part, expr.Case) else one.args[1] for one in part.args[1:]]
+            said = [one for one in branches if not isinstance(one, expr.Undefined)]
             if len({decides(one) for one in said if not isinstance(one, Ref)}) > 1:
                 raise IllFormed(f"{where}: {part} is a condition in one case and a value in another")
         if isinstance(part, ARITHMETIC):
@@ -471,12 +436,10 @@ def check_calls(node: Basic, where: str) -> None:
         of = callee.line(call.output)
         if isinstance(part, Pullback):
             wanted = tuple(substitute(size, sizes) for size in of.shape)
-            if [sympy.expand(size) for size in shape_of(part.seed)] != [
-                sympy.expand(size) for size in wanted
-            ]:
+            if list(map(sympy.expand, shape_of(part.seed))) != list(map(sympy.expand, wanted)):
                 raise IllFormed(
-                    f"{where}: {callee.id}: {of.name} has shape ({_listed(wanted)}), "
-                    f"but what is pulled back has shape ({_listed(shape_of(part.seed))})"
+                    f"{where}: {callee.id}: {of.name} has shape ({listed(wanted)}), "
+                    f"but what is pulled back has shape ({listed(shape_of(part.seed))})"
                 )
             named = [t for t in callee.inputs if isinstance(t, Tensor) and t.name == part.wrt]
             if not named:
@@ -514,23 +477,12 @@ def _check_argument(where: str, item: Any, value: Basic, sizes: dict[Any, Any]) 
         and 0 not in (tensor.below, item.below)
     ):
         below = substitute(item.below, sizes)
-        if sympy.expand(below - tensor.below).is_negative or free_symbols(below) != free_symbols(
-            tensor.below
-        ):
+        others = free_symbols(below) != free_symbols(tensor.below)
+        if others or sympy.expand(below - tensor.below).is_negative:
             raise IllFormed(f"{where}: {item} runs below {below}, but {value} below {tensor.below}")
 
 
-def _listed(shape: tuple[Any, ...]) -> str:
-    return ", ".join(map(str, shape))
-
-
-def _check_letters(expr: Any, where: str, sizes: set[sympy.Symbol]) -> None:
-    for symbol in free_symbols(expr):
-        if symbol not in sizes:
-            raise IllFormed(f"{where}: {symbol} is no size of the formula")
-
-
-def check_choice(formula: Any, choice: Choice, where: str) -> None:
+def check_choice(formula: Any, choice: expr.Choice, where: str) -> None:
     """Refuse a choice by a convention that the formula has not, or between other options than it has."""
     name = str(choice.args[0])
     options = {str(pair.args[0]) for pair in choice.args[1:]}
@@ -550,9 +502,6 @@ def _check_options(formula: Any, name: str, options: set[str], where: str) -> No
         )
 
 
-# What is declared is used ---------------------------------------------------------------------------------------------------
-
-
 def _check_use(formula: Any) -> None:
     """Refuse inputs and conventions that no line uses, and nothing that a law says of its results."""
     parts = [part for line in formula.definitions for side in (line.left, line.right) for part in walk(side)]
@@ -560,19 +509,14 @@ def _check_use(formula: Any) -> None:
         said = (*formula.law.outcome, *(axiom.condition for axiom in formula.law.axioms))
         parts += [part for tree in said for part in walk(tree)]
     used = {part for part in parts if isinstance(part, Tensor | sympy.Symbol)}
-    used |= {
-        s
-        for line in formula.definitions
-        for _, *ends in line.ranges
-        for end in ends
-        for s in free_symbols(end)
-    }
-    used |= {s for line in formula.definitions for size in line.left.tensor.shape for s in free_symbols(size)}
+    sizes = [size for line in formula.definitions for size in line.left.tensor.shape]
+    sizes += [end for line in formula.definitions for _, *ends in line.ranges for end in ends]
+    used = used.union(*map(free_symbols, sizes))
     for item in formula.inputs:
         if item not in used and not (isinstance(item, Tensor) and item.role == "generator"):
             raise IllFormed(f"{formula.id}: no line uses the input {item}")
     applied = [known(part.formula_id) for part in parts if isinstance(part, Call)]
-    asked = {str(part.args[0]) for part in parts if isinstance(part, Choice)}
+    asked = {str(part.args[0]) for part in parts if isinstance(part, expr.Choice)}
     for item in formula.lines:
         if isinstance(item, LineChoice):
             asked.add(item.convention)
@@ -605,7 +549,7 @@ def _check_law(formula: Any) -> None:
         raise IllFormed(f"{where}, and positions are counted: a law has one of both")
 
 
-def _sizes(formula: Any) -> set[sympy.Symbol]:
+def sizes_of(formula: Any) -> set[sympy.Symbol]:
     """The sizes of a formula: inputs that are sizes, and those in the shapes of its tensors."""
     tensors = [item for item in formula.inputs if isinstance(item, Tensor)]
     shapes = [size for t in (*tensors, *formula.outputs) for size in (*t.shape, t.below)]

@@ -13,28 +13,11 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language import expr
 from spec.language.arrays import DISCRETE, WHOLE, Comprehension, Tensor
 from spec.language.binders import AnyOf, Bound, Expectation
 from spec.language.calls import ABSENT, Call, Pullback
-from spec.language.expr import (
-    FUNCTIONS,
-    Always,
-    Both,
-    Case,
-    Choice,
-    Compare,
-    Delta,
-    Either,
-    Func,
-    Literal,
-    Minus,
-    Negative,
-    Node,
-    Not,
-    Plus,
-    Ref,
-    Times,
-)
+from spec.language.expr import FUNCTIONS, Node, Ref
 from spec.language.known import known
 from spec.language.trees import free_symbols
 
@@ -98,16 +81,16 @@ def check_tensor(tensor: Tensor, where: str) -> None:
 
 def is_condition(node: Any) -> bool:
     """Whether a tree holds or does not hold: a comparison, a Boolean entry, or made of such."""
-    if isinstance(node, Always | Both | Either | Not | Compare | AnyOf):
+    if isinstance(node, expr.Always | expr.Both | expr.Either | expr.Not | expr.Compare | AnyOf):
         return True
     if isinstance(node, Ref | Tensor):
         tensor = node.tensor if isinstance(node, Ref) else node
         return bool(tensor.domain == "boolean")
     if isinstance(node, Call):
         return bool(known(node.formula_id).line(node.output).domain == "boolean")
-    if isinstance(node, Choice):
+    if isinstance(node, expr.Choice):
         return all(is_condition(pair.args[1]) for pair in node.args[1:])
-    return isinstance(node, Case) and all(is_condition(branch) for branch in node.args[1:])
+    return isinstance(node, expr.Case) and all(is_condition(branch) for branch in node.args[1:])
 
 
 def is_whole(node: Any) -> bool:
@@ -118,11 +101,11 @@ def is_whole(node: Any) -> bool:
         return node.tensor.domain in DISCRETE
     if isinstance(node, Call):
         return known(node.formula_id).line(node.output).domain in DISCRETE
-    if isinstance(node, Case):
+    if isinstance(node, expr.Case):
         return all(is_whole(branch) for branch in node.args[1:])
-    if isinstance(node, Plus | Minus | Times | Negative):
+    if isinstance(node, expr.Plus | expr.Minus | expr.Times | expr.Negative):
         return all(is_whole(part) for part in node.args)
-    return isinstance(node, Literal)
+    return isinstance(node, expr.Literal)
 
 
 class Parts:
@@ -176,17 +159,17 @@ class Parts:
                 )
             for part in node.index:
                 self._whole(part, node)
-        elif isinstance(node, Delta):
+        elif isinstance(node, expr.Delta):
             for part in node.args:
                 self._whole(part, node)
-        elif isinstance(node, Case):
+        elif isinstance(node, expr.Case):
             self._condition(node.args[0])
-        elif isinstance(node, Both | Either | Not):
+        elif isinstance(node, expr.Both | expr.Either | expr.Not):
             for part in node.args:
                 self._condition(part)
-        elif isinstance(node, Compare) and str(node.args[0]) not in COMPARISONS:
+        elif isinstance(node, expr.Compare) and str(node.args[0]) not in COMPARISONS:
             raise IllFormed(f"{self.where}: a condition compares by <=, < or ==; not by {node.args[0]}")
-        elif isinstance(node, Func) and node.name not in FUNCTIONS:
+        elif isinstance(node, expr.Func) and node.name not in FUNCTIONS:
             raise IllFormed(f"{self.where}: {node.name} is no function of a statement")
         elif isinstance(node, Expectation) and not all(isinstance(one, Tensor) for one in node.random):
             raise IllFormed(f"{self.where}: an expectation is taken over tensors")

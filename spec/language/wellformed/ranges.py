@@ -10,24 +10,11 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language import expr
 from spec.language.arrays import WHOLE, Comprehension, Tensor
 from spec.language.binders import Bound
 from spec.language.calls import Call, Pullback, unify
-from spec.language.expr import (
-    Always,
-    Both,
-    Case,
-    Compare,
-    Either,
-    Literal,
-    Minus,
-    Negative,
-    Node,
-    Not,
-    Plus,
-    Ref,
-    Times,
-)
+from spec.language.expr import Node, Ref
 from spec.language.known import known
 from spec.language.lines import Span
 from spec.language.trees import free_symbols, substitute, walk
@@ -73,12 +60,12 @@ def parts(node: Basic, scope: Scope) -> Iterator[tuple[Basic, Scope]]:
     elif isinstance(node, Comprehension):
         pairs = zip(node.vars, node.shape, strict=True)
         yield from parts(node.body, scope.inside(*((s, sympy.S.Zero, size - 1) for s, size in pairs)))
-    elif isinstance(node, Case):
+    elif isinstance(node, expr.Case):
         condition, then, otherwise = node.args
         yield from parts(condition, scope)
         yield from parts(then, scope.inside(held=(condition,)))
-        yield from parts(otherwise, scope.inside(held=(Not(condition),)))
-    elif isinstance(node, Both):  # a & b: what b reads does not matter where a fails
+        yield from parts(otherwise, scope.inside(held=(expr.Not(condition),)))
+    elif isinstance(node, expr.Both):  # a & b: what b reads does not matter where a fails
         first, *more = node.args
         yield from parts(first, scope)
         for one in more:
@@ -119,9 +106,8 @@ def check_range(bound: tuple[Any, Any, Any], scope: Scope, where: str) -> None:
                 raise IllFormed(
                     f"{where}: the range of {symbol} ends at {end}, which is {value}{_seen(at, wanted)}"
                 )
-    lengths = [
-        (_exact(first, at), _exact(last, at)) for at in _tried(last - first, wanted, scope, WIDE, bare=True)
-    ]
+    tried = _tried(last - first, wanted, scope, WIDE, bare=True)
+    lengths = [(_exact(first, at), _exact(last, at)) for at in tried]
     if lengths and all(a is not None and b is not None and b < a for a, b in lengths):
         raise IllFormed(f"{where}: the range of {symbol} is empty: it begins at {first} and ends at {last}")
 
@@ -144,9 +130,6 @@ def _result(node: Call | Pullback) -> tuple[str, tuple[Any, ...]]:
     pulled = isinstance(node, Pullback)
     of = next(t for t in callee.inputs if str(t) == node.wrt) if pulled else callee.line(call.output)
     return f"{callee.id}'s {of.name}", tuple(substitute(size, sizes) for size in of.shape)
-
-
-# An entry -------------------------------------------------------------------------------------------------------------------
 
 
 def _check_entry(
@@ -172,11 +155,6 @@ def _plainly_inside(part: Basic, size: sympy.Expr, scope: Scope) -> bool:
 def _below(look_up: Ref) -> Any:
     tensor = look_up.tensor
     return tensor.shape[0] if tensor.domain == "permutation" else tensor.below
-
-
-def _least(look_up: Ref) -> Any:
-    """The least value that is tried: for a label, one that is none."""
-    return sympy.Integer(-1 if look_up.tensor.domain == "label" else 0)
 
 
 def _try_sizes(part: Any, size: sympy.Expr, scope: Scope, node: Basic, where: str) -> None:
@@ -222,7 +200,10 @@ def _tried(
         return  # nothing is said of its range: left to the prover, which has to see it in range
     held = () if bare else scope.held
     ranges: dict[Any, Span] = _needed(wanted, scope, held)
-    ranges |= {one: (_least(one), _below(one) - 1) for one in looked}
+    labels = [
+        one for one in looked if one.tensor.domain == "label"
+    ]  # of which one that is none is tried, too
+    ranges |= {one: (sympy.Integer(-1 if one in labels else 0), _below(one) - 1) for one in looked}
     symbols = {s for span in ranges.values() for end in span for s in free_symbols(end)} | wanted
     fixed = {size: scope.sizes[size] for size in symbols & scope.sizes.keys()}
     free = (symbols - fixed.keys()).union(*map(free_symbols, fixed.values())) - set(ranges)
@@ -238,7 +219,7 @@ def _tried(
 
 def _excludes(condition: Basic, at: Values, looked: list[Ref]) -> bool:
     """Whether a condition keeps these values out, or may do so: one that depends on data, and on a look-up at hand."""
-    if isinstance(condition, Both):
+    if isinstance(condition, expr.Both):
         return any(_excludes(one, at, looked) for one in condition.args)
     truth = truth_at(condition, at)
     return truth is False or (truth is None and any(one in looked for one in walk(condition)))
@@ -271,35 +252,35 @@ def values_of(ranges: Iterable[tuple[Any, Span]], sizes: Values) -> Iterator[dic
     return iter(found)
 
 
-def number_at(expr: Any, at: Values) -> int | None:
+def number_at(index: Any, at: Values) -> int | None:
     """An index as a number; None where it is none, or depends on data."""
-    value = _exact(expr, at)
+    value = _exact(index, at)
     return value if isinstance(value, int) else None
 
 
-def _exact(expr: Any, at: Values) -> Any:
+def _exact(index: Any, at: Values) -> Any:
     """An index as an exact value, an ``int`` if it is whole; None where it depends on data that are not among the values."""
-    if isinstance(expr, int | sympy.Integer):
-        return int(expr)
-    if isinstance(expr, sympy.Symbol | Ref):
-        return at.get(expr)
-    if isinstance(expr, Literal):
-        return _exact(expr.value, at)
+    if isinstance(index, int | sympy.Integer):
+        return int(index)
+    if isinstance(index, sympy.Symbol | Ref):
+        return at.get(index)
+    if isinstance(index, expr.Literal):
+        return _exact(index.value, at)
     if isinstance(
-        expr, sympy.Add | sympy.Mul | Plus | Minus | Times | Negative
-    ):  # most indices: n - 1, h·d_k
-        found = [_exact(one, at) for one in expr.args]
+        index, sympy.Add | sympy.Mul | expr.Plus | expr.Minus | expr.Times | expr.Negative
+    ):  # most: n - 1, h·d_k
+        found = [_exact(one, at) for one in index.args]
         if None in found:
             return None
-        if isinstance(expr, Negative):
+        if isinstance(index, expr.Negative):
             return -found[0]
-        if isinstance(expr, Minus):
+        if isinstance(index, expr.Minus):
             return found[0] - found[1]
-        return _plain(sum(found) if isinstance(expr, sympy.Add | Plus) else prod(found))
-    if isinstance(expr, Node):
+        return _plain(sum(found) if isinstance(index, sympy.Add | expr.Plus) else prod(found))
+    if isinstance(index, Node):
         return None
     whole = {s: sympy.Integer(v) for s, v in at.items() if not isinstance(s, Ref)}
-    value = substitute(sympy.sympify(expr), whole)
+    value = substitute(sympy.sympify(index), whole)
     return _plain(value) if value.is_number else None
 
 
@@ -309,18 +290,18 @@ def _plain(value: Any) -> Any:
 
 def truth_at(condition: Basic, at: Values) -> bool | None:
     """Whether a condition holds at given indices; None where that depends on data."""
-    if isinstance(condition, Always):
+    if isinstance(condition, expr.Always):
         return True
-    if isinstance(condition, Not):
+    if isinstance(condition, expr.Not):
         inner = truth_at(condition.args[0], at)
         return None if inner is None else not inner
-    if isinstance(condition, Both | Either):
+    if isinstance(condition, expr.Both | expr.Either):
         found = [truth_at(part, at) for part in condition.args]
-        decisive = isinstance(condition, Either)
+        decisive = isinstance(condition, expr.Either)
         if decisive in found:
             return decisive
         return None if None in found else not decisive
-    if isinstance(condition, Compare):
+    if isinstance(condition, expr.Compare):
         a, b = (number_at(part, at) for part in condition.args[1:])
         if a is None or b is None:
             return None

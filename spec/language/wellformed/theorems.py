@@ -16,19 +16,16 @@ from spec.language.expr import Choice, Node
 from spec.language.lines import Definition
 from spec.language.theorem import Claim, Induction, Proof, Theorem
 from spec.language.trees import free_symbols, substitute, walk
-from spec.language.wellformed.formulas import check_calls, check_choice, check_kinds, decides
+from spec.language.wellformed import letters
+from spec.language.wellformed.formulas import check_calls, check_choice, check_kinds, decides, sizes_of
 from spec.language.wellformed.letters import (
     REAL,
     RELATIONS,
     IllFormed,
     Parts,
-    check_name,
-    check_once,
-    check_tensor,
     is_condition,
     is_index,
     is_size,
-    is_whole,
 )
 from spec.language.wellformed.ranges import Scope, check_places
 
@@ -63,8 +60,8 @@ class _Stated:
     def check(self) -> None:
         """Refuse what means nothing."""
         for tensor in self.theorem.given:
-            check_tensor(tensor, self.where)
-        check_once(self.tensors, f"{self.where}: choose another letter for what the theorem is given")
+            letters.check_tensor(tensor, self.where)
+        letters.check_once(self.tensors, f"{self.where}: choose another letter for what the theorem is given")
         try:
             self.formula.choose(self.theorem.conventions)
         except ValueError as error:
@@ -79,7 +76,7 @@ class _Stated:
             raise IllFormed(f"{self.where}: nothing is claimed")
         for number, claim in enumerate(self.theorem.claims, 1):
             self._claim(claim, f"{self.where}, claim {number}", ())
-        check_once((*self.sizes, *({s.name: s for s in self.indices}.values())), self.where)
+        letters.check_once((*self.sizes, *({s.name: s for s in self.indices}.values())), self.where)
 
     def _sizes(self) -> None:
         """What replaces sizes is a size itself: an integer of at least 1, in sizes that are not replaced."""
@@ -130,7 +127,7 @@ class _Stated:
                 raise IllFormed(f"{where}: {symbol} stands for two indices")
             self._tree(size, where, frozenset((*outer, *own)))
             own.append(symbol)
-        check_once(own, where)
+        letters.check_once(own, where)
         around = (*outer, *own)
         self.indices |= set(own)
         for part in (claim.left, claim.right, claim.where):
@@ -196,7 +193,7 @@ class _Stated:
                 said = "is another tensor than the one of this name" if named else "is not declared"
                 raise IllFormed(f"{where}: {part.name} of shape ({', '.join(map(str, part.shape))}) {said}")
             if isinstance(part, sympy.Symbol):
-                check_name(part.name, where)
+                letters.check_name(part.name, where)
                 (self.sizes if is_size(part) else self.indices).add(part)
 
 
@@ -219,7 +216,7 @@ def check_abbreviation(formula: Any, line: Definition) -> None:
     if line.name in {t.name for t in (*own, *(other.left.tensor for other in formula.definitions))}:
         raise IllFormed(f"{where}: {line.name} is an input or a line of the formula already")
     _check_left(line, where)
-    check_tensor(line.left.tensor, where)
+    letters.check_tensor(line.left.tensor, where)
     Parts(where).check(line.right, frozenset(line.spans))
     check_places(line.right, Scope(line.spans), where)
     for part in walk(check_meaning(line.right, formula, where, frozenset(line.spans))):
@@ -245,7 +242,7 @@ def _check_left(line: Definition, where: str) -> None:
     kinds = {
         "real": not decides(line.right),
         "boolean": is_condition(line.right),
-        "integer": is_whole(line.right),
+        "integer": letters.is_whole(line.right),
     }
     if tensor.domain not in kinds:
         raise IllFormed(
@@ -282,32 +279,22 @@ def check_claims(formula: Any, theorem: Theorem) -> None:
     """
     where = f"{formula.id}, {theorem.name}"
     for number, claim in enumerate(theorem.claims, 1):
-        _check_claim(claim, theorem, f"{where}, claim {number}")
+        scope = Scope({s: (sympy.S.Zero, size - 1) for s, size in claim.over}, (claim.where,), theorem.sizes)
+        for tree in (claim.left, claim.right, *(step.to for step in claim.proof.steps)):
+            check_places(tree, scope, f"{where}, claim {number}")
         if theorem.exists and claim.proof.method != "witness":
             raise IllFormed(f"{where}, claim {number}: that it exists is shown by a witness: by_witness(…)")
         _check_witness(formula, theorem, claim, f"{where}, claim {number}")
-    read = _read(formula, theorem)
+    read = {part for tree in _trees(theorem) for part in walk(elaborate(tree, formula))}
     for tensor in theorem.given:
         if tensor not in read:
             raise IllFormed(f"{where}: {tensor} is given, but no claim or assumption reads it")
-    known = {
-        s
-        for tensor in read
-        if isinstance(tensor, Tensor)
-        for size in tensor.shape
-        for s in free_symbols(size)
-    }
-    known |= {part for part in read if isinstance(part, sympy.Symbol)} | _sizes(formula, theorem)
+    shapes = [size for part in read if isinstance(part, Tensor) for size in part.shape]
+    known = _sizes(formula, theorem).union(*map(free_symbols, shapes))
+    known |= {part for part in read if isinstance(part, sympy.Symbol)}
     for size in theorem.sizes:
         if size not in known:
             raise IllFormed(f"{where}: {size} is replaced, but is no size of the formula")
-
-
-def _check_claim(claim: Claim, theorem: Theorem, where: str) -> None:
-    spans = {symbol: (sympy.S.Zero, size - 1) for symbol, size in claim.over}
-    scope = Scope(spans, (claim.where,), theorem.sizes)
-    for tree in (claim.left, claim.right, *(step.to for step in claim.proof.steps)):
-        check_places(tree, scope, where)
 
 
 def _check_witness(formula: Any, theorem: Theorem, claim: Claim, where: str) -> None:
@@ -323,23 +310,13 @@ def _check_witness(formula: Any, theorem: Theorem, claim: Claim, where: str) -> 
 
 
 def _sizes(formula: Any, theorem: Theorem) -> set[sympy.Symbol]:
-    tensors = (
-        *formula.tensors,
-        *theorem.given,
-        *formula.outputs,
-        *(line.left.tensor for line in formula.definitions),
-    )
-    shapes = [size for tensor in tensors for size in (*tensor.shape, tensor.below)]
-    found = {item for item in formula.inputs if isinstance(item, sympy.Symbol)}
-    return found.union(*(free_symbols(size) for size in (*shapes, *theorem.sizes.values())))
-
-
-def _read(formula: Any, theorem: Theorem) -> set[Basic]:
-    """Everything that the claims read, by way of abbreviations too."""
-    return {part for tree in _trees(theorem) for part in walk(elaborate(tree, formula))}
+    tensors = (*theorem.given, *(line.left.tensor for line in formula.definitions))
+    more = (*(size for t in tensors for size in (*t.shape, t.below)), *theorem.sizes.values())
+    return sizes_of(formula).union(*map(free_symbols, more))
 
 
 def _trees(theorem: Theorem) -> Iterator[Basic]:
+    """Everything that the claims and assumptions say."""
     for claim in theorem.claims:
         yield from (claim.left, claim.right, claim.where, *(size for _, size in claim.over))
     yield from theorem.assuming

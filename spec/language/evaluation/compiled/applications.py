@@ -20,8 +20,8 @@ from spec.language.arrays import WHOLE, Comprehension, Tensor
 from spec.language.binders import Expectation
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.evaluation.compiled.conditions import Opening, Value
-from spec.language.evaluation.compiled.frame import Around, Axis, Frame, spread
-from spec.language.evaluation.compiled.indices import Reading, reader
+from spec.language.evaluation.compiled.frame import Around, Axis, Frame, reshaped, spread
+from spec.language.evaluation.compiled.indices import Index, reader
 from spec.language.evaluation.compiled.lines import together
 from spec.language.evaluation.compiled.values import Values
 from spec.language.evaluation.dimensions import Size, is_size
@@ -52,15 +52,9 @@ class Applications:
 
     def given(self, frame: Frame, item: Tensor, value: Tensor) -> Sequence[Any]:
         """A tensor that is an argument as it stands, at each value of the leading indices."""
-        kept = (
-            frame.booleans
-            if item.domain == "boolean"
-            else frame.integers
-            if item.domain in WHOLE
-            else frame.tensors
-        )
-        found = kept[value.name]
-        return [found if kept is not frame.tensors else self.real(found)]
+        if item.domain == "boolean":
+            return [frame.booleans[value.name]]
+        return [frame.integers[value.name] if item.domain in WHOLE else self.real(frame.tensors[value.name])]
 
     def real(self, number: Any) -> Any:
         """An array of a real argument, from a number of the arithmetic."""
@@ -129,9 +123,8 @@ class Gathering:
 
     def everywhere(self, frame: Frame) -> list[dict[str, Any]]:
         """The arguments at each value of the leading indices and, for each, of the others."""
-        leading, places = (
-            prod(frame.length[axis.slot] for axis in axes) for axes in (self.leading, self.others)
-        )
+        leading = prod(frame.length[axis.slot] for axis in self.leading)
+        places = prod(frame.length[axis.slot] for axis in self.others)
         if leading * places > frame.calls.most:
             raise NotEvaluated(f"{self.node.args[0]} is applied at more than {frame.calls.most} places")
         if not leading * places:
@@ -166,13 +159,12 @@ class Claims(Values):
         gathering = self.gathering(node, around)
         outer = (*gathering.leading, *gathering.others)
         beside = [around.axes[symbol] for symbol in self.beside if symbol in around.axes]
-        index = [self.index(part, around) for part in node.index]
         readings = [
             *(_from_first(axis, around.depth) for axis in (*beside, *outer)),
-            *(Reading(part.array, part.number, part.axis, part.shift, part.static) for part in index),
+            *(self.index(part, around) for part in node.index),
         ]
         places = reader(readings, around.depth, self.slots) if readings else None
-        ones = (1,) * around.depth
+        scalar = reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
             arithmetic = frame.arithmetic
@@ -180,7 +172,7 @@ class Claims(Values):
             lead = tuple(frame.length[axis.slot] for axis in outer)
             number = frame.calls.joined(parts, lead, bool(beside))
             if places is None:
-                return arithmetic.view(number, lambda part: np.asarray(part).reshape(ones))
+                return arithmetic.view(number, scalar)
             return arithmetic.view(number, places(frame, arithmetic.shape(number)).change(frame))
 
         return value
@@ -227,7 +219,7 @@ class Claims(Values):
             around = around.inside(symbol, slot, still, axis.static and not still, axis.size)
         if not isinstance(item, Tensor):
             size = self.index(value.value if isinstance(value, Literal) else value, around)
-            return Argument(name, item, None, lambda frame: int(size.array(frame).item()), moves)
+            return Argument(name, item, None, size.once, moves)
         return Argument(name, item, None, self._rows(item, value, around), moves)
 
     def _rows(self, item: Tensor, value: Any, around: Around) -> Callable[[Frame], Any]:
@@ -267,7 +259,7 @@ class Claims(Values):
         stepping, self.stepping = self.stepping, True
         body = self.value(node.body, around)
         self.stepping = stepping
-        ones = (1,) * around.depth
+        scalar = reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
             if frame.outcomes is None:
@@ -275,10 +267,7 @@ class Claims(Values):
             saved, arithmetic, total = {name: frame.tensors[name] for name in names}, frame.arithmetic, None
             for weight, drawn in _outcomes(frame.outcomes, saved):
                 frame.tensors |= drawn
-                chance = arithmetic.view(
-                    arithmetic.rational(int(weight.p), int(weight.q)),
-                    lambda part: np.asarray(part).reshape(ones),
-                )
+                chance = arithmetic.view(arithmetic.rational(int(weight.p), int(weight.q)), scalar)
                 part = arithmetic.times(chance, body(frame))
                 total = part if total is None else arithmetic.plus(total, part)
             frame.tensors |= saved
@@ -304,7 +293,7 @@ def _outcomes(
         yield weight, drawn
 
 
-def _from_first(axis: Axis, depth: int) -> Reading:
+def _from_first(axis: Axis, depth: int) -> Index:
     """Where along an axis of results an index stands: they begin at its first value."""
     shape, slot = (*(1,) * axis.place, -1, *(1,) * (depth - axis.place - 1)), axis.slot
 
@@ -312,8 +301,8 @@ def _from_first(axis: Axis, depth: int) -> Reading:
         return np.arange(frame.length[slot]).reshape(shape)
 
     if axis.fixed:
-        return Reading(values, lambda frame: 0, None, None, False)
-    return Reading(values, None, axis, lambda frame: -frame.low[slot], axis.static)
+        return Index(values, lambda frame: 0)
+    return Index(values, None, axis.static, axis=axis, shift=lambda frame: -frame.low[slot])
 
 
 def _sized(item: Tensor | Size, value: Any) -> set[Any]:

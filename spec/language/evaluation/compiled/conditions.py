@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import eq, le, lt
 from typing import Any
 
 import numpy as np
@@ -99,9 +100,8 @@ def representatives(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The first place of every kind of row, in order, and for every place which of these it is like."""
     rows = np.zeros(len(columns[0]), np.int64)
-    for column in (
-        columns
-    ):  # numbered anew with each column, so that the numbers stay below the square of how many there are
+    # Numbered anew with each column, so that the numbers stay below the square of how many there are.
+    for column in columns:
         values = np.unique(column, return_inverse=True)[1]
         rows = np.unique(rows * len(rows) + values, return_inverse=True)[1]
     _, first, kind = np.unique(rows, return_index=True, return_inverse=True)
@@ -244,7 +244,7 @@ class Conditions(Indices):
             compare, a, b = _RELATIONS[relation], left.array, right.array
             return self._kept(lambda frame: Truth(compare(a(frame), b(frame))), left.static and right.static)
         first, second = (
-            self.value(part, around) if whole is None else _exact(whole)
+            self.value(part, around) if whole is None else exact(whole)
             for part, whole in zip(parts, (left, right), strict=True)
         )
 
@@ -334,15 +334,12 @@ def _inside(values: Any, first: Any, last: Any) -> Truth:
     return Truth((values >= first[..., None]) & (values <= last[..., None]))
 
 
-def _exact(whole: Index) -> Value:
+def exact(whole: Index) -> Value:
+    """Whole numbers as numbers of the arithmetic."""
     return lambda frame: frame.arithmetic.exact(whole.array(frame).astype(np.float64))
 
 
-_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<=": lambda a, b: a <= b,
-    "<": lambda a, b: a < b,
-    "==": lambda a, b: a == b,
-}
+_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {"<=": le, "<": lt, "==": eq}
 
 
 def guarded(frame: Frame, condition: Any, value: Value) -> Any:

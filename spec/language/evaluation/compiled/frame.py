@@ -38,26 +38,6 @@ class Frame:
         most: about how many bytes the tensors that the run made held at once at most, where they were let go.
     """
 
-    __slots__ = (
-        "arithmetic",
-        "booleans",
-        "calls",
-        "certain",
-        "guard",
-        "integers",
-        "kept",
-        "left_open",
-        "length",
-        "literals",
-        "low",
-        "most",
-        "outcomes",
-        "owned",
-        "sizes",
-        "tensors",
-        "undecided",
-    )
-
     def __init__(
         self,
         arithmetic: Arithmetic[Any],
@@ -233,6 +213,11 @@ class Around:
 def spread(arithmetic: Arithmetic[Any], value: Any, shape: tuple[int, ...]) -> Any:
     """A value in a shape, along the axes where it has no length of its own; most have it already."""
     return value if isinstance(value, Num) and value.fills(shape) else arithmetic.view(value, filled(shape))
+
+
+def reshaped(shape: tuple[int, ...]) -> Change:
+    """How to bring an array of one entry into a shape."""
+    return lambda part: np.asarray(part).reshape(shape)
 
 
 def filled(shape: tuple[int, ...]) -> Change:

@@ -22,21 +22,38 @@ from spec.language.evaluation.indexing import Ints, constant
 from spec.language.exact import fraction
 from spec.language.expr import Case, Literal, Minus, Node, Plus, Ref, Times
 
+Whole = Callable[[Frame], int]
+Entries = Callable[[Frame], Ints]
+
 
 @dataclass(frozen=True)
-class Reading:
-    """One part of an index: its values; its value, or the index that it is up to a shift, where it is so simple."""
+class Index:
+    """An index expression compiled.
 
-    array: Callable[[Frame], Ints]
-    number: Callable[[Frame], int] | None
-    axis: Axis | None
-    shift: Callable[[Frame], int] | None
-    static: bool
+    Attributes:
+        array: its values, one axis for each index around.
+        number: its value, where it has only one.
+        static: it depends on sizes alone, and on indices whose ranges do.
+        plain: nothing but sizes occurs in it; it has one value.
+        axis: the index that it is, up to a shift.
+        shift: what is added to it; None for nothing.
+    """
+
+    array: Entries
+    number: Whole | None = None
+    static: bool = False
+    plain: bool = False
+    axis: Axis | None = None
+    shift: Whole | None = None
 
     @property
     def simple(self) -> bool:
         """Whether a number or a slice says it."""
         return self.number is not None or self.axis is not None
+
+    def once(self, frame: Frame) -> int:
+        """Its value, where it has only one."""
+        return int(self.array(frame).item()) if self.number is None else self.number(frame)
 
 
 @dataclass(frozen=True)
@@ -74,7 +91,7 @@ Reader: TypeAlias = Callable[[Frame, tuple[int, ...]], Places]
 """The places in tensors of a shape."""
 
 
-def entire(parts: Sequence[Reading], shape: Sequence[Any], depth: int) -> Places | None:
+def entire(parts: Sequence[Index], shape: Sequence[Any], depth: int) -> Places | None:
     """The places in tensors of a symbolic shape where each index runs through its axis, whatever the sizes; else None."""
     places = []
     for part, size in zip(parts, shape, strict=True):
@@ -87,7 +104,7 @@ def entire(parts: Sequence[Reading], shape: Sequence[Any], depth: int) -> Places
     return _Form(parts, places, depth).entire()
 
 
-def reader(parts: Sequence[Reading], depth: int, slots: Slots) -> Reader:
+def reader(parts: Sequence[Index], depth: int, slots: Slots) -> Reader:
     """How to read tensors at an index of these parts, with so many indices around it."""
     axes = [part.axis for part in parts if part.axis is not None]
     if not all(part.simple for part in parts) or len({axis.place for axis in axes}) < len(axes):
@@ -108,7 +125,7 @@ Sliced: TypeAlias = "tuple[list[Any], bool] | None"
 class _Form:
     """Numbers and indices up to a shift, each its own axis: slices, put in the order of the indices around."""
 
-    def __init__(self, parts: Sequence[Reading], places: Sequence[int], depth: int) -> None:
+    def __init__(self, parts: Sequence[Index], places: Sequence[int], depth: int) -> None:
         self.parts, self.depth = parts, depth
         self.order = tuple(sorted(range(len(places)), key=lambda k: places[k]))
         self.ascending = self.order == tuple(range(len(places)))
@@ -116,7 +133,7 @@ class _Form:
         self.spread: tuple[Any, ...] = tuple(slice(None) if k in places else None for k in range(depth))
         self.template: list[Any] = []
         self.numbers: list[tuple[int, int, Callable[[Frame], int]]] = []
-        self.moving: list[tuple[int, int, Reading, Axis]] = []
+        self.moving: list[tuple[int, int, Index, Axis]] = []
         reached = 0
         for axis, part in enumerate(parts):
             if part.axis is not None:
@@ -204,7 +221,7 @@ STANDING = Places(lambda part: part, window=True)
 """A tensor as it stands."""
 
 
-def _looked_up(parts: Sequence[Reading], frame: Frame, shape: tuple[int, ...]) -> Places:
+def _looked_up(parts: Sequence[Index], frame: Frame, shape: tuple[int, ...]) -> Places:
     """Entry by entry."""
     arrays, missing = [part.array(frame) for part in parts], []
     for axis, (values, size) in enumerate(zip(arrays, shape, strict=True)):
@@ -219,10 +236,6 @@ def _looked_up(parts: Sequence[Reading], frame: Frame, shape: tuple[int, ...]) -
     return Places(lambda part: np.asarray(part[chosen], part.dtype), missing=tuple(missing))
 
 
-Whole = Callable[[Frame], int]
-Entries = Callable[[Frame], Ints]
-
-
 @dataclass(frozen=True)
 class Condition:
     """A condition compiled; ``static`` ones depend on sizes alone, ``always`` is the one that holds everywhere."""
@@ -230,27 +243,6 @@ class Condition:
     truth: Callable[[Frame], Truth]
     static: bool = False
     always: bool = False
-
-
-@dataclass(frozen=True)
-class Index:
-    """An index expression compiled.
-
-    Attributes:
-        array: its values, one axis for each index around.
-        number: its value, where it has only one.
-        static: it depends on sizes alone, and on indices whose ranges do.
-        plain: nothing but sizes occurs in it; it has one value.
-        axis: the index that it is, up to a shift.
-        shift: what is added to it; None for nothing.
-    """
-
-    array: Entries
-    number: Whole | None = None
-    static: bool = False
-    plain: bool = False
-    axis: Axis | None = None
-    shift: Whole | None = None
 
 
 class Indices:
@@ -266,7 +258,8 @@ class Indices:
     def index(self, expr: Any, around: Around) -> Index:
         """An index expression."""
         if isinstance(expr, int | sympy.Integer):
-            return self._number(around, _the_same(int(expr)), plain=True)
+            value = int(expr)
+            return self._number(around, lambda frame: value, plain=True)
         if isinstance(expr, sympy.Symbol):
             return self._symbol(expr, around)
         if isinstance(expr, Ref):
@@ -284,9 +277,8 @@ class Indices:
 
     def places(self, tensor: Tensor, parts: Sequence[Index], around: Around) -> Reader | Places:
         """How to read a tensor at an index; the places themselves where they are all there are, at any sizes."""
-        readings = [Reading(part.array, part.number, part.axis, part.shift, part.static) for part in parts]
-        found = entire(readings, tensor.shape, around.depth)
-        return reader(readings, around.depth, self.slots) if found is None else found
+        found = entire(parts, tensor.shape, around.depth)
+        return reader(parts, around.depth, self.slots) if found is None else found
 
     def gathered(self, node: Ref, around: Around) -> Callable[[Frame, Array], Array]:
         """How to read the array of a tensor at an index; one without axes is the same everywhere."""
@@ -358,7 +350,9 @@ class Indices:
             return self._joined(_JOINED[Times], parts, around)
         if isinstance(expr, sympy.floor | sympy.ceiling):
             ends = [self.index(part, around) for part in fraction(expr.args[0])]
-            return self._joined(_below if isinstance(expr, sympy.floor) else _above, ends, around)
+            if isinstance(expr, sympy.floor):
+                return self._joined(lambda over, under: _divided(over, under)[0], ends, around)
+            return self._joined(lambda over, under: -_divided(-over, under)[0], ends, around)
         if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and expr.exp >= 0:
             power = int(expr.exp)
             return self._joined(lambda base: base**power, [self.index(expr.base, around)], around)
@@ -391,9 +385,8 @@ class Indices:
         numbers = [part.number for part in parts if part.number is not None]
         if len(numbers) == len(parts):
             number = _of_numbers(join, numbers)
-            return self._number(
-                around, self.slots.keep(number) if plain and static else number, static, plain
-            )
+            number = self.slots.keep(number) if plain and static else number
+            return self._number(around, number, static, plain)
         each = [part.array if part.number is None else part.number for part in parts]
 
         def array(frame: Frame) -> Ints:
@@ -409,10 +402,6 @@ def _of_numbers(join: Callable[..., Any], numbers: list[Whole]) -> Whole:
     if join is _plus:
         return lambda frame: left(frame) + right(frame)
     return lambda frame: int(join(left(frame), right(frame)))
-
-
-def _the_same(value: int) -> Whole:
-    return lambda frame: value
 
 
 def refusal(error: Exception) -> Callable[[Frame], Any]:
@@ -431,20 +420,8 @@ def _divided(over: Any, under: Any) -> tuple[Any, Any]:
     return np.divmod(over, under)
 
 
-def _below(over: Any, under: Any) -> Any:
-    return _divided(over, under)[0]
-
-
-def _above(over: Any, under: Any) -> Any:
-    return -_divided(-over, under)[0]
-
-
 def _plus(*parts: Any) -> Any:
     return reduce(add, parts)
 
 
-_JOINED: dict[type, Callable[..., Any]] = {
-    Plus: _plus,
-    Minus: sub,
-    Times: lambda *parts: reduce(mul, parts),
-}
+_JOINED: dict[type, Callable[..., Any]] = {Plus: _plus, Minus: sub, Times: lambda *parts: reduce(mul, parts)}

@@ -12,7 +12,7 @@ import sympy
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.arithmetic import Change, Truth
 from spec.language.evaluation.compiled.conditions import Opening, Value
-from spec.language.evaluation.compiled.frame import Around, Finish, Frame, spread
+from spec.language.evaluation.compiled.frame import Around, Finish, Frame, reshaped, spread
 from spec.language.evaluation.compiled.indices import Condition, Index, Places, Reader
 from spec.language.evaluation.compiled.values import Values
 from spec.language.evaluation.indexing import within_tensor
@@ -122,8 +122,7 @@ class Compiled:
         """What is written where indices are out of their ranges: nothing is added, or what is there stays."""
         target, arithmetic = frame.tensors.get(self.name), frame.arithmetic
         if self.accumulate or target is None:
-            ones = (1,) * len(self.extent(frame))
-            return arithmetic.view(arithmetic.zeros(()), lambda part: np.asarray(part).reshape(ones))
+            return arithmetic.view(arithmetic.zeros(()), reshaped((1,) * len(self.extent(frame))))
         index = tuple(part.array(frame) for part in self.index)
         return arithmetic.view(target, lambda part: part[index])
 
@@ -143,12 +142,11 @@ class Compiled:
         target, places = kept.get(self.name), self._places(frame, shape)
         if target is None:
             target = kept[self.name] = np.zeros(shape, value.dtype)
+        value = np.broadcast_to(value, self.extent(frame))
         if places.window:
-            places.take(target)[...] = np.broadcast_to(value, self.extent(frame))
+            places.take(target)[...] = value
         else:
-            target[tuple(part.array(frame) for part in self.index)] = np.broadcast_to(
-                value, self.extent(frame)
-            )
+            target[tuple(part.array(frame) for part in self.index)] = value
 
 
 class Lines(Values):
@@ -221,12 +219,7 @@ class Lines(Values):
             sizes = [self.index(size, Around()) for size in tensor.shape]
 
             def shape(frame: Frame) -> Shape:
-                return tuple(
-                    [
-                        int(size.array(frame).item()) if size.number is None else size.number(frame)
-                        for size in sizes
-                    ]
-                )
+                return tuple([size.once(frame) for size in sizes])
 
             found = self.shapes[tensor.shape] = self.slots.keep(shape)
         return found

@@ -38,9 +38,7 @@ class Along:
 
     def reach(self, frame: Frame) -> tuple[int, int, int]:
         """The offset, and where the line writes first and last; nowhere if first is after last."""
-        offset = (
-            int(self.offset.array(frame).item()) if self.offset.number is None else self.offset.number(frame)
-        )
+        offset = self.offset.once(frame)
         if self.ends is None:
             return offset, offset, offset
         low, high = self.ends

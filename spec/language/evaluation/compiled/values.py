@@ -16,32 +16,20 @@ from typing import Any, TypeAlias
 import numpy as np
 import sympy
 
+from spec.language import expr
 from spec.language.arrays import DISCRETE, WHOLE
 from spec.language.binders import Expectation, MaxOf, SumOf
 from spec.language.calls import Call, Pullback
-from spec.language.evaluation.arithmetic import Arithmetic, Change, Truth
-from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
-from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, spread
+from spec.language.evaluation.arithmetic import Arithmetic, Truth
+from spec.language.evaluation.compiled.conditions import Conditions, Value, exact, guarded
+from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, reshaped, spread
 from spec.language.evaluation.compiled.indices import STANDING, Index, Places, refusal
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.indexing import by_products, is_integral, reach, spelt_out
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.exact import fraction
-from spec.language.expr import (
-    Case,
-    Delta,
-    Func,
-    Literal,
-    Minus,
-    Negative,
-    Over,
-    Plus,
-    Power,
-    Ref,
-    Times,
-    Undefined,
-)
+from spec.language.expr import Ref
 from spec.language.trees import free_symbols, walk
 
 Key: TypeAlias = tuple[Any, ...]
@@ -49,7 +37,7 @@ Key: TypeAlias = tuple[Any, ...]
 
 MOST_CONSTANTS = 64
 """For how many choices of the sizes in it a constant is kept."""
-_OPERATIONS = (Func, Minus, Over, Plus, Power, Times)
+_OPERATIONS = (expr.Func, expr.Minus, expr.Over, expr.Plus, expr.Power, expr.Times)
 
 
 class Shared:
@@ -119,7 +107,7 @@ def shareable(
 
 def _entries(node: Any, around: Around, found: dict[sympy.Symbol, Axis]) -> bool:
     """Whether a value is made of operations on numbers, sizes and entries that are there at any sizes; their indices."""
-    if isinstance(node, Literal):
+    if isinstance(node, expr.Literal):
         return not free_symbols(node) & around.axes.keys()
     if isinstance(node, Ref):
         if node.tensor.domain in DISCRETE:
@@ -130,8 +118,8 @@ def _entries(node: Any, around: Around, found: dict[sympy.Symbol, Axis]) -> bool
                 return False
             found[part] = axis
         return len(set(node.index)) == len(node.index)
-    return isinstance(node, (*_OPERATIONS, Negative)) and all(
-        _entries(part, around, found) for part in node.args[isinstance(node, Func) :]
+    return isinstance(node, (*_OPERATIONS, expr.Negative)) and all(
+        _entries(part, around, found) for part in node.args[isinstance(node, expr.Func) :]
     )
 
 
@@ -139,21 +127,19 @@ def _form(
     node: Any, numbers: dict[sympy.Symbol, int], around: Around, softmax_groups: SoftmaxGroups | None
 ) -> Key | None:
     """A value with its indices numbered; None if its exponentials depend on others, through what they are divided by."""
-    if isinstance(node, Literal):
+    if isinstance(node, expr.Literal):
         return (node,)
     if isinstance(node, Ref):
         return (node.tensor.name, *(numbers[part] for part in node.index))
     parts: list[Any] = [type(node)]
-    if isinstance(node, Func):
+    if isinstance(node, expr.Func):
         parts.append(node.name)
-        family = (
-            softmax_groups.of(node.args[1]) if softmax_groups is not None and node.name == "exp" else None
-        )
+        family = _family(node, softmax_groups)
         if family is not None:
             if not free_symbols(family[1]) & around.axes.keys() <= numbers.keys():
                 return None
             parts.append(family[0][0])
-    for part in node.args[isinstance(node, Func) :]:
+    for part in node.args[isinstance(node, expr.Func) :]:
         form = _form(part, numbers, around, softmax_groups)
         if form is None:
             return None
@@ -165,14 +151,16 @@ def is_constant(node: Any, around: Around, softmax_groups: SoftmaxGroups | None)
     """Whether a value is worked out from the sizes in it and from numbers alone: an exponential that is divided by a sum is not,
     since what is subtracted from its exponent depends on what the sum runs over.
     """
-    plain = isinstance(node, Func | Over | Power) and not _tensors(node) and _entries(node, around, {})
-    return plain and not any(
-        softmax_groups is not None
-        and isinstance(part, Func)
-        and part.name == "exp"
-        and softmax_groups.of(part.args[1])
-        for part in walk(node)
+    plain = isinstance(node, expr.Func | expr.Over | expr.Power) and not _tensors(node)
+    return (
+        plain and _entries(node, around, {}) and not any(_family(part, softmax_groups) for part in walk(node))
     )
+
+
+def _family(node: Any, softmax_groups: SoftmaxGroups | None) -> tuple[tuple[object, ...], MaxOf] | None:
+    """The family of an exponential that is divided by the sum of such, and the largest exponent; None for all else."""
+    exponential = isinstance(node, expr.Func) and node.name == "exp"
+    return softmax_groups.of(node.args[1]) if exponential and softmax_groups is not None else None
 
 
 def _tensors(node: Any) -> bool:
@@ -227,25 +215,18 @@ class Values(Conditions):
             shared = self.shared[key] = Shared(self.slots.literal(), value, self.read, axes, around.depth)
             self.read = before
         self.read |= shared.read  # any of those who ask may have to work it out
-        return shared.asked(axes, around.depth, self._family(node))
-
-    def _family(self, node: Any) -> Any:
-        """The family of an exponential that is divided by the sum of such; None for all else."""
-        exponential = isinstance(node, Func) and node.name == "exp" and self.softmax_groups is not None
-        found = (
-            self.softmax_groups.of(node.args[1]) if exponential and self.softmax_groups is not None else None
-        )
-        return None if found is None else found[0]
+        family = _family(node, self.softmax_groups)
+        return shared.asked(axes, around.depth, None if family is None else family[0])
 
     def _ref(self, node: Ref, around: Around) -> Value:
         name, domain = node.tensor.name, node.tensor.domain
         if domain in WHOLE:
-            return _exact(self.index(node, around))
+            return exact(self.index(node, around))
         if domain == "boolean":
             return self._indicator(node, around)
         self.read.add(name)
         if not node.index:
-            scalar = _reshaped((1,) * around.depth)
+            scalar = reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.tensors[name], scalar)
         places = self.places(node.tensor, [self.index(part, around) for part in node.index], around)
         if places is STANDING:
@@ -261,7 +242,7 @@ class Values(Conditions):
         return read
 
     def _indicator(self, node: Ref, around: Around) -> Value:
-        held, scalar = self.condition(node, around).truth, _reshaped((1,) * around.depth)
+        held, scalar = self.condition(node, around).truth, reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
             arithmetic, found = frame.arithmetic, held(frame)
@@ -273,40 +254,40 @@ class Values(Conditions):
 
         return value
 
-    def _literal(self, node: Literal, around: Around) -> Value:
-        expr = node.value
-        if expr.is_Rational:
-            return self._rational(int(expr.p), int(expr.q), around)
-        if expr == sympy.pi:
-            scalar = _reshaped((1,) * around.depth)
+    def _literal(self, node: expr.Literal, around: Around) -> Value:
+        number = node.value
+        if number.is_Rational:
+            return self._rational(int(number.p), int(number.q), around)
+        if number == sympy.pi:
+            scalar = reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.arithmetic.pi(), scalar)
-        if expr.has(sympy.pi):
-            return self._with_pi(expr, around)
-        over, under = fraction(expr)
+        if number.has(sympy.pi):
+            return self._with_pi(number, around)
+        over, under = fraction(number)
         numerator = self._whole(over, around)
         if under == 1:
             return numerator
         denominator = self._whole(under, around)
         return lambda frame: frame.arithmetic.over(numerator(frame), denominator(frame))
 
-    def _with_pi(self, expr: sympy.Expr, around: Around) -> Value:
+    def _with_pi(self, number: sympy.Expr, around: Around) -> Value:
         """Arithmetic over letters, numbers and π."""
-        if isinstance(expr, sympy.Add | sympy.Mul):
-            join = "plus" if isinstance(expr, sympy.Add) else "times"
-            parts = [self.value(Literal(part), around) for part in expr.args]
+        if isinstance(number, sympy.Add | sympy.Mul):
+            join = "plus" if isinstance(number, sympy.Add) else "times"
+            parts = [self.value(expr.Literal(part), around) for part in number.args]
             return lambda frame: reduce(getattr(frame.arithmetic, join), [part(frame) for part in parts])
-        if isinstance(expr, sympy.Pow) and expr.exp.is_Integer:
-            base, power = self.value(Literal(expr.base), around), int(expr.exp)
+        if isinstance(number, sympy.Pow) and number.exp.is_Integer:
+            base, power = self.value(expr.Literal(number.base), around), int(number.exp)
             return lambda frame: frame.arithmetic.power(base(frame), None, power)
-        return refusal(ValueError(f"{expr} is no number that can be evaluated"))
+        return refusal(ValueError(f"{number} is no number that can be evaluated"))
 
-    def _whole(self, expr: sympy.Expr, around: Around) -> Value:
+    def _whole(self, number: sympy.Expr, around: Around) -> Value:
         """Index arithmetic as what it is; computed as values are where it may become larger than whole numbers are held."""
-        whole = self._held(self.index(expr, around))
-        if (found := reach(expr)) is None:
+        whole = self._held(self.index(number, around))
+        if (found := reach(number)) is None:
             return whole
         letters, largest = [self.index(letter, around) for letter in found[0]], found[1]
-        spelt = self.value(spelt_out(expr), around)
+        spelt = self.value(spelt_out(number), around)
 
         def value(frame: Frame) -> Any:
             tops = (int(np.abs(letter.array(frame)).max(initial=0)) for letter in letters)
@@ -315,7 +296,7 @@ class Values(Conditions):
         return value
 
     def _rational(self, p: int, q: int, around: Around) -> Value:
-        scalar = _reshaped((1,) * around.depth)
+        scalar = reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
             return frame.arithmetic.view(frame.arithmetic.rational(p, q), scalar)
@@ -345,7 +326,7 @@ class Values(Conditions):
 
         return value
 
-    def _case(self, node: Case, around: Around) -> Value:
+    def _case(self, node: expr.Case, around: Around) -> Value:
         condition = self.condition(node.args[0], around).truth
         then, otherwise = (self.value(part, around) for part in node.args[1:])
 
@@ -367,13 +348,15 @@ class Values(Conditions):
         parts: list[Value] = []
         slot, body = inside.axes[node.var].slot, self._product(node.body, inside, parts)
         slots = [axis.slot for axis in inside.axes.values()]
-        scalar = _reshaped((1,) * around.depth)
+        scalar = reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
             saved, arithmetic = frame.guard, frame.arithmetic
             where = enter(frame)
-            terms = frame.length[slot]
-            if len(parts) > 1 and _products(frame, slots) >= FEWEST:
+            length = frame.length
+            terms = length[slot]
+            # How many products the sums have, all in all.
+            if len(parts) > 1 and prod([length[one] or 1 for one in slots]) >= FEWEST:
                 values = [part(frame) for part in parts]
                 frame.guard = saved
                 found = arithmetic.contract(values, terms, where)
@@ -392,7 +375,7 @@ class Values(Conditions):
 
     def _product(self, node: Any, around: Around, parts: list[Value]) -> Value:
         """A value, and its factors if it is a product; a square is one factor."""
-        if not isinstance(node, Times) or node.args[0] == node.args[1]:
+        if not isinstance(node, expr.Times) or node.args[0] == node.args[1]:
             parts.append(self.value(node, around))
             return parts[-1]
         left, right = (self._product(part, around, parts) for part in node.args)
@@ -411,22 +394,22 @@ class Values(Conditions):
 
         return value
 
-    def _power(self, node: Power, around: Around) -> Value:
+    def _power(self, node: expr.Power, around: Around) -> Value:
         base, exponent = self.value(node.args[0], around), node.args[1]
         if (whole := by_products(exponent)) is not None:
             return lambda frame: frame.arithmetic.power(base(frame), None, whole)
         power, integral = self.value(exponent, around), is_integral(exponent)
         return lambda frame: frame.arithmetic.power(base(frame), power(frame), None, integral)
 
-    def _func(self, node: Func, around: Around) -> Value:
+    def _func(self, node: expr.Func, around: Around) -> Value:
         name, inner = node.name, node.args[1]
-        if name == "exp" and isinstance(inner, Func) and inner.name == "log":
+        if name == "exp" and isinstance(inner, expr.Func) and inner.name == "log":
             recovered = self.value(inner.args[1], around)
             return lambda frame: frame.arithmetic.recovered(recovered(frame))
         argument = self.value(inner, around)
         if name != "exp":
             return lambda frame: frame.arithmetic.function(name, argument(frame))
-        found = None if self.softmax_groups is None else self.softmax_groups.of(inner)
+        found = _family(node, self.softmax_groups)
         if found is None:
             return lambda frame: frame.arithmetic.exponential(argument(frame), None, None)
         family, largest = found[0], self.value(found[1], around)
@@ -442,7 +425,7 @@ class Values(Conditions):
 
         return value
 
-    def _times(self, node: Times, around: Around) -> Value:
+    def _times(self, node: expr.Times, around: Around) -> Value:
         left, right = node.args
         first = self.value(left, around)
         if left == right:
@@ -454,11 +437,11 @@ class Values(Conditions):
         left, right = (self.value(part, around) for part in node.args)
         return lambda frame: getattr(frame.arithmetic, name)(left(frame), right(frame))
 
-    def _negative(self, node: Negative, around: Around) -> Value:
+    def _negative(self, node: expr.Negative, around: Around) -> Value:
         inner = self.value(node.args[0], around)
         return lambda frame: frame.arithmetic.negative(inner(frame))
 
-    def _delta(self, node: Delta, around: Around) -> Value:
+    def _delta(self, node: expr.Delta, around: Around) -> Value:
         left, right = (self.index(part, around) for part in node.args)
 
         def floats(frame: Frame) -> Array:
@@ -467,8 +450,8 @@ class Values(Conditions):
         same = self.slots.keep(floats) if left.static and right.static else floats
         return lambda frame: frame.arithmetic.exact(same(frame), positive=True)
 
-    def _undefined(self, node: Undefined, around: Around) -> Value:
-        scalar = _reshaped((1,) * around.depth)
+    def _undefined(self, node: expr.Undefined, around: Around) -> Value:
+        scalar = reshaped((1,) * around.depth)
         return lambda frame: frame.arithmetic.view(frame.arithmetic.undefined(), scalar)
 
     def call(self, node: Call | Pullback, around: Around) -> Value:
@@ -482,48 +465,27 @@ class Values(Conditions):
         return refusal(TypeError(f"Expectation has no value: {node}"))
 
 
-def _exact(index: Index) -> Value:
-    return lambda frame: frame.arithmetic.exact(index.array(frame).astype(np.float64))
-
-
-def _reshaped(shape: tuple[int, ...]) -> Change:
-    return lambda part: np.asarray(part).reshape(shape)
-
-
-def _products(frame: Frame, slots: list[int]) -> int:
-    """How many products a sum of them has, all in all."""
-    length = frame.length
-    return prod([length[slot] or 1 for slot in slots])
-
-
 def _terms(arithmetic: Arithmetic[Any], value: Any, terms: int, where: Truth | None) -> Any:
     """The terms of a sum in its length, and in the shape of the condition that permits them."""
     others = (1,) * (len(arithmetic.shape(value)) - 1) if where is None else where.holds.shape[:-1]
     return spread(arithmetic, value, (*others, terms))
 
 
-def factors(node: Any) -> list[Any]:
-    """The factors of a product; a square is one."""
-    if not isinstance(node, Times) or node.args[0] == node.args[1]:
-        return [node]
-    return [*factors(node.args[0]), *factors(node.args[1])]
-
-
 _VALUES: dict[type, Callable[[Values, Any, Around], Value]] = {
     Ref: Values._ref,
-    Literal: Values._literal,
-    Plus: lambda made, node, around: made._two(node, around, "plus"),
-    Minus: lambda made, node, around: made._two(node, around, "minus"),
-    Times: Values._times,
-    Over: lambda made, node, around: made._two(node, around, "over"),
-    Negative: Values._negative,
-    Power: Values._power,
-    Func: Values._func,
-    Delta: Values._delta,
-    Case: Values._case,
+    expr.Literal: Values._literal,
+    expr.Plus: lambda made, node, around: made._two(node, around, "plus"),
+    expr.Minus: lambda made, node, around: made._two(node, around, "minus"),
+    expr.Times: Values._times,
+    expr.Over: lambda made, node, around: made._two(node, around, "over"),
+    expr.Negative: Values._negative,
+    expr.Power: Values._power,
+    expr.Func: Values._func,
+    expr.Delta: Values._delta,
+    expr.Case: Values._case,
     SumOf: Values._sum,
     MaxOf: Values._max,
-    Undefined: Values._undefined,
+    expr.Undefined: Values._undefined,
     Call: lambda made, node, around: made.call(node, around),
     Pullback: lambda made, node, around: made.call(node, around),
     Expectation: lambda made, node, around: made.expectation(node, around),

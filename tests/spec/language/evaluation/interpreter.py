@@ -22,7 +22,6 @@ from spec.language.evaluation.arithmetic import Bools, Truth
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.compiled.applications import Applications
 from spec.language.evaluation.compiled.frame import Finish
-from spec.language.evaluation.compiled.values import factors
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.dimensions import is_size
 from spec.language.evaluation.indexing import Ints, by_products, is_integral, reach, spelt_out, within_tensor
@@ -56,6 +55,13 @@ from tests.spec.language.evaluation.stepping import step_through
 def spread(part: Any, shape: tuple[int, ...]) -> Any:
     """An array in a shape; most have it already."""
     return part if part.shape == shape else np.broadcast_to(part, shape)
+
+
+def factors(node: Any) -> list[Any]:
+    """The factors of a product; a square is one."""
+    if not isinstance(node, Times) or node.args[0] == node.args[1]:
+        return [node]
+    return [*factors(node.args[0]), *factors(node.args[1])]
 
 
 class Interpreter(Scope):
