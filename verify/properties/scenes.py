@@ -160,8 +160,8 @@ class SceneProperty(ExampleProperty):
         return Outcome.set_aside(PLAIN_FAILS)
 
     def declines(self, case: Example, outcome: Outcome) -> bool:
-        """Whether a failing call says that it does not take the example, which nothing promises that it does: fresh sizes, which a
-        plain call does not take either.
+        """Whether a failing call says that it does not take the example, which nothing promises that it does: fresh sizes, which
+        a plain call does not take either.
         """
         if not self.scenario.fresh or not self.may_refuse(outcome):
             return False
