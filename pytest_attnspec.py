@@ -119,7 +119,7 @@ def _checked(mark: pytest.Mark, item: pytest.Function) -> Report:
     stated = _statement(mark, item)
     from verify.checking import check
     from verify.command.own_formula import sound
-    from verify.command.profiles import resolved
+    from verify.command.profiles import resolve_options
     from verify.faults import Unusable as Refused
 
     has = [
@@ -146,7 +146,7 @@ def _checked(mark: pytest.Mark, item: pytest.Function) -> Report:
         )
     options = {name: value for name, value in mark.kwargs.items() if name != "known"}
     try:
-        options = resolved({"name": item.originalname, **options}, {"profile": profile})
+        options = resolve_options({"name": item.originalname, **options}, {"profile": profile})
         sound(stated)
         return check(call, stated, **options)
     except Refused as error:

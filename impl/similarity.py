@@ -38,12 +38,12 @@ def cosine(x: Float[Tensor, "... d"], y: Float[Tensor, "... d"]) -> Float[Tensor
     _check("similarity.cosine", x, y)
     if x.dtype.itemsize == 2:
         return cosine(x.float(), y.float()).to(x.dtype)
-    (x, x_zero), (y, y_zero) = _scaled(x), _scaled(y)
+    (x, x_zero), (y, y_zero) = _scale_down(x), _scale_down(y)
     norms = dot(x, x).masked_fill(x_zero, 1.0).sqrt() * dot(y, y).masked_fill(y_zero, 1.0).sqrt()
     return (dot(x, y) / norms).masked_fill(x_zero | y_zero, 0.0)
 
 
-def _scaled(x: Tensor) -> tuple[Tensor, Tensor]:
+def _scale_down(x: Tensor) -> tuple[Tensor, Tensor]:
     """x divided by its largest magnitude, which counts as a constant (the cosine does not depend on it); whether x is 0."""
     if x.shape[-1] == 0:
         return x, x.new_ones(x.shape[:-1], dtype=torch.bool)

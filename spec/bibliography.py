@@ -257,7 +257,7 @@ def deck(number: int, detail: str) -> Source:
     Raises:
         ValueError: no deck has this number.
     """
-    return _cited(f"S{number}", detail, DECKS)
+    return _cite_among(f"S{number}", detail, DECKS)
 
 
 def paper(key: str, detail: str = "") -> Source:
@@ -266,10 +266,10 @@ def paper(key: str, detail: str = "") -> Source:
     Raises:
         ValueError: a key that the bibliography does not have.
     """
-    return _cited(key, detail, PAPERS)
+    return _cite_among(key, detail, PAPERS)
 
 
-def _cited(key: str, detail: str, among: tuple[Reference, ...]) -> Source:
+def _cite_among(key: str, detail: str, among: tuple[Reference, ...]) -> Source:
     if key not in BIBLIOGRAPHY:
         close = get_close_matches(key, BIBLIOGRAPHY, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"it has: {', '.join(one.key for one in among)}"

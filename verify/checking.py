@@ -11,31 +11,31 @@ from typing import Any
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from verify.accuracy.grades import LARGE
-from verify.explain.conventions import fully_said
+from verify.explain.conventions import drop_unstated
 from verify.explain.evidence import Evidence
 from verify.explain.explain import Explanation, explain, explain_beside_conventions
 from verify.explain.range import conforming_range
 from verify.explain.slopes import undefined
 from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
-from verify.isolation import isolated_answer
+from verify.isolation import answer_isolated
 from verify.plan import properties_of
 from verify.properties.edges_of_use import offence_properties
 from verify.properties.first_calls import First, make_first_calls, report_first_value
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
-from verify.properties.slopes import undifferentiated
-from verify.properties.unsaid_sizes import where_something_is_said
+from verify.properties.slopes import describe_undifferentiated
+from verify.properties.unsaid_sizes import restrict_to_stated
 from verify.report import CONFORMS, WIDE, CheckResult, Reason, Report, conventions_said, versions
+from verify.report_text import first_place
 from verify.request import Conventions, Progress, Request, Rules
-from verify.search.found import Budget, Clock
 from verify.search.loop import Search
 from verify.search.property import NotRunnable, Property
-from verify.subject.callables import importable, supported_by, with_fixed, with_words
+from verify.search.record import Budget, Clock
+from verify.subject.callables import find_supported, importable, with_fixed, with_words
 from verify.subject.caller import Caller
-from verify.subject.ending import listening
-from verify.subject.sandbox import default_device_aside, one_thread, what_exists_kept
-from verify.telling import first_place
+from verify.subject.ending import watch_interrupts
+from verify.subject.sandbox import freeze_existing_objects, one_thread, use_cpu_by_default
 
 
 def check(
@@ -117,7 +117,7 @@ def check(
         progress=progress,
         name=name,
     )
-    return isolated_answer(answer, fn, request) if isolate else answer(fn, request)
+    return answer_isolated(answer, fn, request) if isolate else answer(fn, request)
 
 
 def answer(fn: Callable[..., Any], request: Request) -> Report:
@@ -131,8 +131,8 @@ def answer(fn: Callable[..., Any], request: Request) -> Report:
         from verify.decoding import answer_procedure
 
         return answer_procedure(fn, request)
-    trial = Trial.prepared(fn, request)
-    with trial.undisturbed():
+    trial = Trial.prepare(fn, request)
+    with trial.set_up_process():
         trial.run()
         if not (request.seeking and trial.why.changes):
             trial.explain(fn)
@@ -155,7 +155,7 @@ def _under_found(fn: Callable[..., Any], request: Request, trial: Trial) -> Repo
                 report.alike = [{**report.found, **each} for each in trial.why.alike]
             return report
         first = first or report
-    stated = fully_said(trial.setting.judge, trial.why.changes)
+    stated = drop_unstated(trial.setting.judge, trial.why.changes)
     return first if first is not None and stated == dict(trial.why.changes) else _under(fn, request, stated)
 
 
@@ -182,7 +182,7 @@ class Trial:
     first: First | None = None
 
     @classmethod
-    def prepared(cls, fn: Callable[..., Any], request: Request) -> Trial:
+    def prepare(cls, fn: Callable[..., Any], request: Request) -> Trial:
         """The statement, the callable and an empty report.
 
         Raises:
@@ -195,8 +195,8 @@ class Trial:
             judge = Judge(formula, request.conventions)
         except ValueError as error:
             raise Unusable(str(error)) from None
-        supported = replace(supported_by(fn, formula, sizes, fixed, rules.few_shapes), given=words)
-        supported = where_something_is_said(judge, supported)
+        supported = replace(find_supported(fn, formula, sizes, fixed, rules.few_shapes), given=words)
+        supported = restrict_to_stated(judge, supported)
         supported = replace(supported, within=Ranges.of(formula, rules.ranges, judge.conventions))
         bound = with_fixed(fn, dict(supported.fixed))
         caller = Caller(bound, formula, request.device, request.name, supported)
@@ -221,7 +221,7 @@ class Trial:
             report.notes.append(f"intermediates=storage: {WIDE}")
         if caller.taken.said:
             report.notes.append(caller.taken.said)
-        if formula.law is None and (without := undifferentiated(judge)):
+        if formula.law is None and (without := describe_undifferentiated(judge)):
             report.notes.append(without)
         budget = Budget(Clock(request.time_limit), request.seed, small=not request.until_falsified)
         named = request.conventions if request.seeking else ()
@@ -231,13 +231,13 @@ class Trial:
 
     @property
     def report(self) -> Report:
-        """What was found."""
+        """The report so far."""
         return self.setting.report
 
     @contextmanager
-    def undisturbed(self) -> Iterator[None]:
-        """Let the callable change nothing outside of itself for good."""
-        with listening(), one_thread(), what_exists_kept(), default_device_aside() as device:
+    def set_up_process(self) -> Iterator[None]:
+        """Set the process up for calls of the callable, and undo that on exit."""
+        with watch_interrupts(), one_thread(), freeze_existing_objects(), use_cpu_by_default() as device:
             self.setting.caller.default_device = device
             yield
 
@@ -257,7 +257,7 @@ class Trial:
             self.attempt(prop)
             made += not setting.clock.over
             self.note_first_violation()
-            if request.until_falsified and any(map(_compared, report.falsified)):
+            if request.until_falsified and any(map(_has_comparison, report.falsified)):
                 report.notes.append("the other checks were not begun: a violation was found")
                 break
             if request.seeking and report.falsified and not self.why.tried:
@@ -302,24 +302,24 @@ class Trial:
         if sought and not self.why.said:
             self.why = explain(self.setting, report, request.kinds)
         if self.why.changes:
-            self.why = self.confirmed(fn)
-        report.hint, report.reason = self.said(), self.why.reason
+            self.why = self.confirm_conventions(fn)
+        report.hint, report.reason = self.find_cause(), self.why.reason
         if self.why.reason is Reason.NEAREST and report.hint:
             report.notes.append(report.hint)
             report.hint = ""
         if sought and report.falsified and not report.hint:
-            report.hint = raised(report) or first_place(report.falsified)
+            report.hint = describe_exception(report) or first_place(report.falsified)
         if sought and report.falsified and self.why.has_range:
             report.range = conforming_range(self.setting, report)
         report_first_value(self.setting, self.first)
 
-    def confirmed(self, fn: Callable[..., Any]) -> Explanation:
-        """What is said of other conventions, once a whole check under them agrees: that is more than what led to them."""
+    def confirm_conventions(self, fn: Callable[..., Any]) -> Explanation:
+        """Check again in full under the conventions found, and return what is known of them then."""
         failed = ""
         for changes in (self.why.changes, *self.why.others):
             if self.setting.clock.over:
                 break
-            other = Trial.prepared(fn, self.request.under(changes).briefly(self.setting.clock.left))
+            other = Trial.prepare(fn, self.request.under(changes).briefly(self.setting.clock.seconds_left))
             other.run()
             if not other.report.falsified:
                 said = f"conforms under convention {conventions_said(changes)}"
@@ -330,7 +330,7 @@ class Trial:
                 )
             failed = failed or f": {other.report.falsified[0].name} fails under it{other.why_undefined()}"
         near = f"nearest to convention {conventions_said(self.why.changes)}{failed}"
-        if not fully_said(self.setting.judge, self.why.changes):
+        if not drop_unstated(self.setting.judge, self.why.changes):
             beside = explain_beside_conventions(Evidence(self.setting, self.request.kinds), self.report)
             if beside.said:
                 return beside
@@ -342,8 +342,8 @@ class Trial:
         said = undefined(Evidence(self.setting, self.request.kinds)) if sloped else ""
         return f": {said}" if said else ""
 
-    def said(self) -> str:
-        """What explains a falsification; where nothing does, in which line digits are lost, if that is certain."""
+    def find_cause(self) -> str:
+        """Return the cause of a falsification; if none is known, the line in which digits are lost, if that is certain."""
         why, failed = self.why, self.report.falsified
         lossy = [c for c in self.report.checks if c.kind == "accuracy" and c.verdict != CONFORMS]
         places = [str(check.details["place"]) for check in lossy if check.details.get("explained")]
@@ -359,8 +359,8 @@ class Trial:
         return f"{places[0]}; {why.said}" if why.reason in (Reason.SIZES, Reason.ENTRIES) else places[0]
 
 
-def raised(report: Report) -> str:
-    """What a callable raises where nothing else is wrong that explains it."""
+def describe_exception(report: Report) -> str:
+    """Describe what the callable raised in the first failed check; empty if that check compared results."""
     for failed in report.falsified:
         compared = failed.counterexample is not None and failed.counterexample.got is not None
         if compared or not failed.raised:
@@ -371,7 +371,7 @@ def raised(report: Report) -> str:
     return ""
 
 
-def _compared(result: CheckResult) -> bool:
+def _has_comparison(result: CheckResult) -> bool:
     """Whether a check compared what it found wrong: an exception alone may hide more."""
     example = result.counterexample
     return example is not None and example.got is not None

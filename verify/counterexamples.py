@@ -23,8 +23,8 @@ from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import UnknownFormula, statement
 from verify.checking import check
+from verify.decoding.case_result import ALONE, VALUE
 from verify.decoding.judges import judge_of
-from verify.decoding.seen import ALONE, VALUE
 from verify.faults import Fault, NoGradient, Unsupported, Unusable
 from verify.inputs.examples import Example, Space, sizes_of
 from verify.inputs.ranges import Ranges
@@ -43,16 +43,16 @@ from verify.report import (
     Counterexample,
     Report,
 )
+from verify.report_text import brief, describe_falsified, first
 from verify.request import SETTINGS
 from verify.search.outcome import Outcome, worst
-from verify.subject.callables import supported_by, with_fixed, with_words
+from verify.subject.callables import find_supported, with_fixed, with_words
 from verify.subject.caller import Caller
-from verify.subject.ending import listening
-from verify.subject.leading import led
+from verify.subject.ending import watch_interrupts
+from verify.subject.leading_dimensions import accept_any_lead
 from verify.subject.loading import Unloadable, callable_at
-from verify.subject.sandbox import default_device_aside, one_thread, seeded, what_exists_kept
-from verify.targets import chosen
-from verify.telling import brief, falsified_lines, first
+from verify.subject.sandbox import freeze_existing_objects, one_thread, use_cpu_by_default, use_seed
+from verify.targets import choose_targets
 
 STATES = 8
 """States of the global random generators that are tried, where a callable draws from them."""
@@ -60,7 +60,7 @@ STATES = 8
 
 @dataclass(frozen=True)
 class Replay:
-    """What a counterexample comes to now.
+    """The result of replaying a counterexample.
 
     Attributes:
         formula_id: the statement.
@@ -84,7 +84,7 @@ class Replay:
     def __str__(self) -> str:
         begin = f"{self.target} against {self.formula_id}"
         if self.verdict == FALSIFIED:
-            lines = [f"{begin}: still falsified", *falsified_lines(self.now)]
+            lines = [f"{begin}: still falsified", *describe_falsified(self.now)]
         elif self.verdict == CONFORMS:
             lines = [f"{begin}: conforms now, where it failed", f"  then: {brief(self.was)}"]
         else:
@@ -92,7 +92,7 @@ class Replay:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_document(path: Path) -> dict[str, Any]:
     """The document in a file.
 
     Raises:
@@ -132,7 +132,7 @@ def replay(
         stated = statement(report.get("settings", {}).get("formula") or report["formula_id"])
         fn = fn or _load_callable(report, target)
         name = target or report["target"]
-        with listening(), one_thread(), what_exists_kept(), default_device_aside():
+        with watch_interrupts(), one_thread(), freeze_existing_objects(), use_cpu_by_default():
             now = _judge_again(stated, fn, report, was, name)
         return Replay(stated.id, name, was, now, _list_changes(stated, report))
     except (UnknownFormula, Unloadable) as error:
@@ -175,7 +175,7 @@ def _load_callable(report: Mapping[str, Any], target: str | None) -> Callable[..
     """
     if target is not None:
         return callable_at(target)
-    listed = [each for each in chosen([report["formula_id"]]) if each.label == report["target"]]
+    listed = [each for each in choose_targets([report["formula_id"]]) if each.label == report["target"]]
     if listed:
         return listed[0].load()
     if not report.get("importable"):
@@ -222,14 +222,14 @@ def _judge_again(
     settings = report.get("settings", {})
     fn, stated, sizes, fixed, words = with_words(fn, stated, settings.get("sizes"), settings.get("fixed"))
     judge = Judge(stated, found.conventions)
-    supported = replace(supported_by(fn, stated, sizes, fixed, settings.get("few_shapes")), given=words)
+    supported = replace(find_supported(fn, stated, sizes, fixed, settings.get("few_shapes")), given=words)
     within = Ranges.of(stated, settings.get("ranges"), judge.conventions)
     supported = replace(supported, within=within)
     device = settings.get("device", "cpu")
     caller = Caller(with_fixed(fn, dict(supported.fixed)), stated, device, name, supported)
     if report.get("leading"):
         caller.leading = tuple(report["leading"])
-        caller.fn = led(caller.fn, stated, caller.leading)
+        caller.fn = accept_any_lead(caller.fn, stated, caller.leading)
     if "compiled" in found.calls:
         caller.fn = torch.compile(caller.fn)
     try:
@@ -250,7 +250,7 @@ def _judge_in_states(judge: Judge, caller: Caller, was: CheckResult, example: Ex
     """How the callable fares at the example; one that draws from global generators is asked in several of their states."""
     outcome = Outcome()
     for seed in (None, *range(STATES)):
-        with nullcontext() if seed is None else seeded(seed, caller.device):
+        with nullcontext() if seed is None else use_seed(seed, caller.device):
             outcome = _judge_once(judge, caller, was, example)
         if outcome.fails or "generator" not in caller.offences:
             break
@@ -272,7 +272,7 @@ def _judge_once(judge: Judge, caller: Caller, was: CheckResult, example: Example
             return by_name(judge, calls["scenario"]).play(judge, caller, example)
         except NoGradient as said:
             return Outcome(ratio=math.inf, message=str(said), violates=judge.formula.title)
-    before = [example.changed(**calls["before"])] if "before" in calls else []
+    before = [example.replace_inputs(**calls["before"])] if "before" in calls else []
     return worst([judge_value(judge, caller, each) for each in (*before, example)])
 
 
@@ -353,4 +353,4 @@ def _check_again(
     return CheckResult(was.name, was.kind, verdict, message="this check was not made this time")
 
 
-__all__ = ["Replay", "read", "replay"]
+__all__ = ["Replay", "read_document", "replay"]

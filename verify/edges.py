@@ -42,7 +42,7 @@ STRICT = {name: next(iter(options)) for name, options in EDGES.items()}
 """Ours: everything is judged."""
 
 
-def split(conventions: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def split_conventions(conventions: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The conventions of the check, and the others, which are the formula's.
 
     Raises:
@@ -83,6 +83,6 @@ __all__ = [
     "SHAPES",
     "STRICT",
     "UNREAD",
-    "split",
+    "split_conventions",
     "split_auto",
 ]

@@ -37,7 +37,7 @@ class NoGradient(Unsupported):
     """What the callable returns carries no gradient."""
 
 
-_SPOKEN = {
+_TYPE_PATTERNS = {
     "float64": "float64|double",
     "float32": "float32|float",
     "float16": "float16|half",
@@ -45,10 +45,8 @@ _SPOKEN = {
 }
 
 
-def said_by(error: BaseException) -> str:
-    """What an exception says, in one line of at most 240 characters that can be written anywhere; empty where it says nothing,
-    or its text cannot be had.
-    """
+def describe_error(error: BaseException) -> str:
+    """Return an exception's message in one printable line of at most 240 characters; empty if it has none."""
     try:
         said = " ".join(str(error).split())
     except Exception:
@@ -59,17 +57,17 @@ def said_by(error: BaseException) -> str:
 
 def complaint(error: BaseException) -> str:
     """An exception's type, and what it says."""
-    said = said_by(error)
+    said = describe_error(error)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-def blamed(error: BaseException, begin: str, dtype: str, known: bool, shapes: str) -> Exception:
-    """What an exception says about the callable, in one line.
+def classify_error(error: BaseException, begin: str, dtype: str, known: bool, shapes: str) -> Exception:
+    """Convert an exception raised in a call to a fault of the callable, or to an unsupported type, in one line.
 
     A :class:`Fault`, or :class:`Unsupported` where it declares that the type is not supported; ``known`` tells that a call
     in this type has succeeded before, so that such a declaration is no longer believed.
     """
-    said, line = said_by(error), f"{begin} raised {complaint(error)} for {shapes}"
+    said, line = describe_error(error), f"{begin} raised {complaint(error)} for {shapes}"
     if isinstance(error, Fault | Unsupported):
         return error
     if isinstance(error, NotImplementedError) and not known:
@@ -81,7 +79,7 @@ def blamed(error: BaseException, begin: str, dtype: str, known: bool, shapes: st
     if (
         isinstance(error, TypeError)
         and not known
-        and re.search(rf"\b({_SPOKEN[dtype]})\b", said, re.IGNORECASE)
+        and re.search(rf"\b({_TYPE_PATTERNS[dtype]})\b", said, re.IGNORECASE)
     ):
         return Unsupported(line)
     return Fault(line, complaint(error))

@@ -20,7 +20,7 @@ CHECK = "the process"
 """The name of the check that stands for all that were not made."""
 
 
-def lost_report(formula_id: str, target: str, lost: Lost, options: Mapping[str, Any]) -> Report:
+def report_lost(formula_id: str, target: str, lost: Lost, options: Mapping[str, Any]) -> Report:
     """The report on a callable in whose process nothing more is done: falsified if one of its calls has ended that."""
     check = CheckResult(CHECK, "value", FALSIFIED if lost.by_call else INCONCLUSIVE, 1, message=lost.how)
     hint = "a call ends the process" if lost.by_call else "the process was ended"
@@ -28,10 +28,10 @@ def lost_report(formula_id: str, target: str, lost: Lost, options: Mapping[str, 
     return Report(formula_id, target, {}, [check], hint=hint, versions=versions(), **more)
 
 
-def isolated_answer(
+def answer_isolated(
     answer: Callable[[Callable[..., Any], Request], Report], fn: Callable[..., Any], request: Request
 ) -> Report:
-    """The report that a request asks for, made in a process of its own. Its progress is not told.
+    """Run a check in a process of its own and return its report; its progress is not shown.
 
     Raises:
         Unusable: the callable, or what is asked, cannot be handed to another process; or what the check itself finds unusable.
@@ -39,7 +39,7 @@ def isolated_answer(
     called = request.name or str(getattr(fn, "__qualname__", type(fn).__name__))
     asked = {**request.settings, "time_limit": request.time_limit}
     try:
-        work = pickle.dumps((answer, fn, replace(request, progress=None), _named(request.stated)))
+        work = pickle.dumps((answer, fn, replace(request, progress=None), _find_name(request.stated)))
     except Exception as error:
         raise Unusable(_not_handed_over(called, error)) from None
     lost = run_task(_answer, work, patience(asked))
@@ -51,7 +51,7 @@ def isolated_answer(
         raise Unusable(
             f'isolate=True: {lost.how}; a script that is run needs `if __name__ == "__main__":` around its check'
         )
-    return lost_report(request.stated.id, called, lost, asked)
+    return report_lost(request.stated.id, called, lost, asked)
 
 
 def _answer(work: bytes) -> Report:
@@ -63,7 +63,7 @@ def _answer(work: bytes) -> Report:
     return report
 
 
-def _named(stated: Formula | Procedure) -> str:
+def _find_name(stated: Formula | Procedure) -> str:
     """The name under which another process finds a statement, whose theorems speak of it; empty where it has none."""
     named = address_of(stated.id) or stated.id
     try:
@@ -79,4 +79,4 @@ def _not_handed_over(called: str, error: Exception) -> str:
     )
 
 
-__all__ = ["CHECK", "isolated_answer", "lost_report"]
+__all__ = ["CHECK", "answer_isolated", "report_lost"]

@@ -16,16 +16,16 @@ def write_to(memory: Any) -> None:
     _memory = memory
 
 
-def begins(what: str) -> None:
+def record_call(what: str) -> None:
     """Write that this call begins; nothing where no other process asks."""
     if _memory is not None:
         _memory.value = what.encode("utf-8", "replace")[: SIZE - 1]
 
 
-def ended() -> None:
+def record_end() -> None:
     """Write that no call is being made."""
     if _memory is not None:
         _memory.value = b""
 
 
-__all__ = ["SIZE", "begins", "ended", "write_to"]
+__all__ = ["SIZE", "record_call", "record_end", "write_to"]

@@ -1,6 +1,6 @@
 """The oracle of a check: evaluates statements at inputs, those of equal shapes together, and remembers the answers.
 
-A check knows most of its examples before it calls anything. It announces them (:meth:`Oracle.ahead`), and the first question
+A check knows most of its examples before it calls anything. It announces them (:meth:`Oracle.announce`), and the first question
 about one of them is answered for others of the same shapes, too. How many grows with the questions, since the first
 counterexample must not wait.
 """
@@ -21,11 +21,11 @@ import numpy.typing as npt
 from spec.language.arrays import Tensor
 from spec.language.binders import Bound
 from spec.language.evaluation.balls import BallArithmetic, midpoints, precision, radii
-from spec.language.evaluation.batching import batched, bind_all
+from spec.language.evaluation.batching import add_example_axis, bind_all
 from spec.language.evaluation.binding import sizes_at
 from spec.language.evaluation.dimensions import symbols_in
 from spec.language.evaluation.evaluate import run
-from spec.language.evaluation.expected import expected
+from spec.language.evaluation.expected import estimate_errors
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import Flat
@@ -96,7 +96,7 @@ class Oracle:
         """Begin another check: forget what was announced, and answer its first question alone; answers stay."""
         self.waiting, self.turn = {}, 0
 
-    def ahead(self, questions: Iterable[tuple[Flat, Inputs, str]], more: bool = False) -> None:
+    def announce(self, questions: Iterable[tuple[Flat, Inputs, str]], more: bool = False) -> None:
         """Announce what will be asked soon: statement, inputs, and the type's name; ``more`` of it, or in place of the former."""
         if not more:
             self.waiting = {}
@@ -138,7 +138,7 @@ class Oracle:
         key = (flat, (precision, samples, seed), content(flat, inputs))
         known = self.memory.get(key)
         if known is None:
-            known = list(expected(flat, inputs, precision, samples, seed))
+            known = list(estimate_errors(flat, inputs, precision, samples, seed))
             self.memory.keep(key, known)
         return tuple(known)
 
@@ -171,7 +171,7 @@ class Oracle:
     def _evaluate(self, flat: Flat, arithmetic: Arithmetic, every: list[Inputs]) -> list[Answer]:
         """Evaluate a statement at inputs of equal shapes, all at once."""
         self.evaluations += 1
-        statement, bindings = batched(flat), bind_all(flat, every)
+        statement, bindings = add_example_axis(flat), bind_all(flat, every)
         outputs: list[tuple[Reals, Reals]] = []
         if arithmetic.balls:
             with precision(BITS):

@@ -21,8 +21,8 @@ from verify.properties.setting import Setting
 from verify.properties.slopes import JUDGED, differentiable
 from verify.properties.theorem_property import TheoremProperty
 from verify.report import CheckResult
-from verify.search.found import Found
 from verify.search.property import Property
+from verify.search.record import SearchRecord
 from verify.subject.caller import Caller
 
 
@@ -74,7 +74,7 @@ class CompiledProperty(ValueProperty):
         self.dtype = usable_types(self.checked, self.kinds)[-1]
         return super().groups()
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """A check of robustness."""
         if result.counterexample is not None:
             result.counterexample.calls = {"compiled": True}

@@ -113,21 +113,21 @@ class Worker:
         if error is None:
             return future.result()
         if isinstance(error, ProcessExpired):
-            return self._ended(error.exitcode)
+            return self._describe_end(error.exitcode)
         if isinstance(error, TimeoutError):
             call = self._call()
             said = f"{call}, did not return" if call else "it did not come to its end"
             return Lost(f"{said}: stopped after {self.timeout:g} s", by_call=bool(call))
         return Lost(f"the worker process failed: {type(error).__name__}: {error}", error=error)
 
-    def vanished(self) -> Lost | None:
+    def find_silent_end(self) -> Lost | None:
         """How the worker has ended where it left with status 0, which pebble takes for its end in good order."""
         process = self.shared.busy.value
         if not process or any(child.pid == process for child in multiprocessing.active_children()):
             self.missing_since = math.inf
             return None
         self.missing_since = min(self.missing_since, time.monotonic())
-        return self._ended(0) if time.monotonic() - self.missing_since > GRACE else None
+        return self._describe_end(0) if time.monotonic() - self.missing_since > GRACE else None
 
     def end(self) -> None:
         """End the process, with its task."""
@@ -138,7 +138,7 @@ class Worker:
     def _call(self) -> str:
         return str(self.shared.call.value, "utf-8", "replace").rstrip(", ")
 
-    def _ended(self, code: int) -> Lost:
+    def _describe_end(self, code: int) -> Lost:
         """How a process of this exit status, negative for a signal, has ended."""
         call = self._call()
         names = {each.value: each.name for each in signal.Signals}
@@ -189,7 +189,7 @@ def run_tasks(
                     outcome: Any
                     if future.done():
                         outcome = workers[lane].outcome(future)
-                    elif (outcome := workers[lane].vanished()) is None:
+                    elif (outcome := workers[lane].find_silent_end()) is None:
                         continue
                     if not workers[lane].pool.active or not future.done():
                         workers[lane].end()

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from verify.edges import STRICT
-from verify.telling import alone, counterexample_lines, first, report_lines
+from verify.report_text import alone, counterexample_lines, first, report_lines
 
 Verdict = Literal["conforms", "imprecise", "falsified", "inconclusive"]
 Kind = Literal["value", "gradient", "accuracy", "theorem", "robustness", "law"]
@@ -46,7 +46,7 @@ class Inconclusive(Enum):
 CENTRAL = ("value", "law")
 """The kinds of check without which nothing conforms."""
 SHARED, WRONG = "shared inputs", "gets wrong"
-KEPT = "kept results"
+KEPT_RESULTS = "kept results"
 """Properties that the first line of what conforms tells, too: what is wrong of inputs that a batch shares, and results on which
 later ones depend.
 """
@@ -156,7 +156,7 @@ class CheckResult:
         return self.reason is Inconclusive.REPORTED
 
     def unjudged(self) -> CheckResult:
-        """Itself, whose finding is reported and not judged from now on."""
+        """Mark the finding as reported and not judged, and return the result."""
         self.verdict, self.message = INCONCLUSIVE, f"{REPORTED}: {self.message}"
         self.reason = Inconclusive.REPORTED
         return self
@@ -379,7 +379,7 @@ class Report:
         wrong = [
             each.says
             for each in self.properties
-            if each.name == KEPT or (each.name == SHARED and WRONG in each.says)
+            if each.name == KEPT_RESULTS or (each.name == SHARED and WRONG in each.says)
         ]
         said += f", but {wrong[0]}" if wrong and self.verdict == CONFORMS else ""
         said += f"; {self.unfinished}" if self.unfinished else ""
@@ -409,7 +409,7 @@ class Report:
         return text
 
 
-def options_said(options: Mapping[str, str]) -> str:
+def format_options(options: Mapping[str, str]) -> str:
     """Conventions as one names them: ``eps=outside, divisor=unbiased``."""
     return ", ".join(f"{name}={option}" for name, option in options.items())
 
@@ -420,7 +420,7 @@ WIDE = "every operation may round to the type of the inputs, and nothing is said
 
 def conventions_said(options: Mapping[str, str]) -> str:
     """Conventions as a sentence names them, with what is not judged under one that widens every bound."""
-    return options_said(options) + (f" ({WIDE})" if options.get("intermediates") == "storage" else "")
+    return format_options(options) + (f" ({WIDE})" if options.get("intermediates") == "storage" else "")
 
 
 def either_said(options: Mapping[str, str], alike: Sequence[Mapping[str, str]]) -> str:
@@ -447,7 +447,7 @@ def jsonable(value: Any) -> Any:
     return str(value)
 
 
-SPELLED = 64
+MOST_WRITTEN_OUT = 64
 """Entries up to which an array stands in a document as numbers, which can be read and edited; a larger one by its bytes."""
 
 
@@ -460,7 +460,7 @@ def encode(value: Any) -> Any:
     if not isinstance(value, np.ndarray):
         return jsonable(value)
     made = {"dtype": str(value.dtype), "shape": list(value.shape)}
-    if value.size <= SPELLED:
+    if value.size <= MOST_WRITTEN_OUT:
         return {**made, "values": jsonable(value.tolist())}
     little = np.ascontiguousarray(value, value.dtype.newbyteorder("<"))
     return {**made, "base64": base64.b64encode(little.tobytes()).decode()}

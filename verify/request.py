@@ -10,13 +10,13 @@ from spec.language.formula import Formula
 from spec.language.own import address_of
 from spec.language.procedure import Procedure
 from spec.language.registry import procedure_ids, procedures
-from verify.edges import split, split_auto
+from verify.edges import split_auto, split_conventions
 from verify.faults import Unusable
 from verify.inputs.kinds import to_grade
 from verify.report import CheckResult
 from verify.subject.options import (
     choices,
-    found_formula,
+    find_formula,
     positive,
     seconds,
     types,
@@ -120,10 +120,10 @@ class Request:
         if isinstance(formula_id, Procedure) or formula_id in procedure_ids():
             stated = formula_id if isinstance(formula_id, Procedure) else procedures()[str(formula_id)]
             refuse_rules(stated, rules._asdict())
-            edges, chosen = split(named or {})
+            edges, chosen = split_conventions(named or {})
             return cls(stated, chosen, edges, seeking, rules=rules, **options)
-        formula = found_formula(formula_id)
-        edges, chosen = split(choices(formula, named))
+        formula = find_formula(formula_id)
+        edges, chosen = split_conventions(choices(formula, named))
         return cls(formula, chosen, edges, seeking, rules=rules, **options)
 
     @property

@@ -28,9 +28,9 @@ from verify.inputs.layouts import LAYOUTS
 from verify.inputs.ranges import Ranges
 from verify.inputs.regimes import MASKS, POSITIVE_NUMBERS
 from verify.inputs.simplest import Plain, plain_examples
-from verify.subject.callables import supported_by
-from verify.subject.options import choices, found_formula, types, usable_device, whole_number
-from verify.subject.passing import Passing
+from verify.subject.arguments import Passing
+from verify.subject.callables import find_supported
+from verify.subject.options import choices, find_formula, types, usable_device, whole_number
 
 SEEDS = 2**31
 
@@ -43,12 +43,12 @@ def recipes(space: Space, together: int = 1) -> SearchStrategy[list[Recipe]]:
     ordinary = st.tuples(st.just(0), st.just(0), masks, numbers, seeds)  # at which most can be said
     unusual = st.tuples(leads, data, masks, numbers, seeds)
 
-    def made(drawn: tuple[int, int, list[tuple[int, int, int, int, int]]]) -> list[Recipe]:
+    def make_recipes(drawn: tuple[int, int, list[tuple[int, int, int, int, int]]]) -> list[Recipe]:
         kind, variant, traits = drawn
         return [Recipe(kind, a, b, c, d, e, variant) for a, b, c, d, e in traits]
 
     some = [st.lists(each, min_size=together, max_size=together) for each in (ordinary, unusual)]
-    return st.tuples(kinds, seeds, st.one_of(some)).map(made)
+    return st.tuples(kinds, seeds, st.one_of(some)).map(make_recipes)
 
 
 def inputs(
@@ -83,7 +83,7 @@ def inputs(
     Raises:
         Unusable: an argument that cannot be used; one line.
     """
-    stated = found_formula(formula)
+    stated = find_formula(formula)
     (kind,) = types([dtype])
     where, leading = usable_device(device), tuple(whole_number("batch", each, 1) for each in batch)
     many = 1 if members is None else whole_number("members", members, 1)
@@ -91,7 +91,7 @@ def inputs(
         chosen = stated.choose(choices(stated, conventions))
     except ValueError as error:
         raise Unusable(str(error)) from None
-    supported = supported_by(None, stated, sizes, fixed, None)
+    supported = find_supported(None, stated, sizes, fixed, None)
     supported = replace(supported, within=Ranges.of(stated, ranges, chosen))
     space = Space(stated, masks, supported=supported)
     passing, plain = (
@@ -100,7 +100,7 @@ def inputs(
     )
 
     @st.composite
-    def drawn(draw: st.DrawFn) -> Any:
+    def draw_inputs(draw: st.DrawFn) -> Any:
         every: list[Example] = []
         if many == 1:  # drawn even where another takes its place, so that a failure can shrink to it
             every.append(draw(plain_examples(plain)))
@@ -113,7 +113,7 @@ def inputs(
         ]
         return found[0] if members is None else found
 
-    return drawn()
+    return draw_inputs()
 
 
 __all__ = ["inputs", "recipes"]

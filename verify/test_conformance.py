@@ -20,7 +20,7 @@ KINDS = ("value", "gradient", "accuracy", "theorem", "robustness", "law")
 
 
 @cache
-def checked(place: int) -> Report:
+def run_check(place: int) -> Report:
     """The report of one target, computed once for all its kinds."""
     target = TARGETS[place]
     from verify.checking import check
@@ -30,7 +30,7 @@ def checked(place: int) -> Report:
         target.formula_id,
         max_examples=int(os.environ.get("ATTNSPEC_MAX_EXAMPLES", "100")),
         seed=int(os.environ.get("ATTNSPEC_SEED", "0")),
-        conventions=target.judged_under,
+        conventions=target.all_conventions,
         sizes=target.sizes,
         name=target.label,
     )
@@ -57,10 +57,10 @@ def test_conforms(place: int, kind: str) -> None:
     target = TARGETS[place]
     if not target.present:
         pytest.skip(f"{target.peer} is not installed")
-    lacking = target.lacking()
+    lacking = target.explain_absence()
     if lacking:
         pytest.skip(lacking)
-    report = checked(place)
+    report = run_check(place)
     mine = [check for check in report.checks if check.kind == kind]
     if not mine:
         pytest.skip(f"nothing of this kind applies to {target.formula_id}")

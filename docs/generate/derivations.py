@@ -11,8 +11,8 @@ from sympy.core.basic import Basic
 
 from spec.language.calls import Call, Pullback
 from spec.language.expr import TRUE
-from spec.language.flatten import chosen
-from spec.language.known import known
+from spec.language.flatten import apply_conventions
+from spec.language.known import get_formula
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.proof import Checked, CheckedClaim, CheckedInduction, CheckedStep
 from spec.language.render import claim_text, latex
@@ -67,7 +67,7 @@ class Derivations:
         return r",\ ".join([*([over(claim.over)] if claim.over else []), *where])
 
     def _latex(self, node: Basic) -> str:
-        return latex(chosen(node, self._conventions))
+        return latex(apply_conventions(node, self._conventions))
 
     def _chain(self, item: CheckedClaim) -> str:
         """What is shown by induction first, if anything is, and the steps."""
@@ -131,7 +131,7 @@ def rests(theorem: Theorem) -> str:
         f"{escape(spoken(one.name))}</a>: {escape(one.theorem.title)}.</li>"
         for one in theorem.cited
     ]
-    kept = ", ".join(f'<a href="{i}.html">{escape(known(i).title)}</a>' for i in theorem.kept)
+    kept = ", ".join(f'<a href="{i}.html">{escape(get_formula(i).title)}</a>' for i in theorem.kept)
     parts = [f'<p><a href="proofs.html#citing-and-keeping">Cited</a>:</p><ul>{"".join(cited)}</ul>'] * bool(
         cited
     )
@@ -180,7 +180,7 @@ def _unfolded(item: Checked) -> list[str]:
     for claim in item.claims:
         trees = (claim.claim.left, claim.claim.right, *(s.right for s in claim.every_step))
         kept = claim.claim.proof.every_kept
-        found |= dict.fromkeys(i for i in applied(trees) if i not in kept and not known(i).auxiliary)
+        found |= dict.fromkeys(i for i in applied(trees) if i not in kept and not get_formula(i).auxiliary)
     return list(found)
 
 

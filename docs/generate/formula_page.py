@@ -6,7 +6,7 @@ import json
 
 from spec.language.differentiation.gradients import ADJOINT, vjp
 from spec.language.formula import Formula
-from verify.targets.ours import implemented
+from verify.targets.ours import is_implemented
 
 from . import bibliography, errors, evidence, examples, figures, lines, peers, source, worked
 from .markup import folded, statement
@@ -52,7 +52,7 @@ def _statement(formula: Formula) -> str:
 
 
 def _axioms(formula: Formula) -> str:
-    from spec.language.flatten import chosen
+    from spec.language.flatten import apply_conventions
     from spec.language.render import latex
 
     from .markup import Line
@@ -63,7 +63,7 @@ def _axioms(formula: Formula) -> str:
     shown = statement(
         Line(
             "",
-            latex(chosen(a.condition, ours)),
+            latex(apply_conventions(a.condition, ours)),
             r",\ ".join(f"{latex(index)} < {latex(size)}" for index, size in a.over or formula.law.over),
         )
         for a in formula.law.requirements
@@ -126,7 +126,7 @@ def _gradient(formula: Formula) -> str:
 
 
 def _errors(formula: Formula) -> str:
-    if not errors.has_one(formula) or not implemented(formula.id):
+    if not errors.has_one(formula) or not is_implemented(formula.id):
         return ""
     head = "## Error model"
     if errors.is_exact(formula):
@@ -145,7 +145,7 @@ def _errors(formula: Formula) -> str:
 
 
 def _implementation(formula: Formula) -> str:
-    if not implemented(formula.id):
+    if not is_implemented(formula.id):
         return (
             "## Implementation\n\nNone of ours: the formula is stated, and "
             f"`attnspec check module:function --formula {formula.id}` holds any function to it."

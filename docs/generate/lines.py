@@ -18,7 +18,7 @@ from spec.language.formula import Formula
 from spec.language.lines import Definition
 from spec.language.procedure import Procedure
 from spec.language.render import Line as Numbered
-from spec.language.render import latex, numbered
+from spec.language.render import latex, number_lines
 from spec.language.render import statement as lines_of
 from spec.language.trees import free_symbols, transform
 
@@ -60,7 +60,7 @@ def pitfalls(formula: Formula | Procedure) -> str:
 
 def as_lines(definitions: Iterable[Definition], first: int = 1) -> list[Line]:
     """Definitions as numbered lines."""
-    return [Line(str(x.number), x.equation, x.ranges) for x in numbered(definitions, "latex", first)]
+    return [Line(str(x.number), x.equation, x.ranges) for x in number_lines(definitions, "latex", first)]
 
 
 def without_copies(definitions: Sequence[Definition]) -> list[Definition]:
@@ -159,13 +159,13 @@ def in_blocks(lines: Iterable[Definition]) -> list[Numbered]:
     places = [d.left.index for d in found]
     rows, columns = (list(dict.fromkeys(p[axis] for p in places if len(p) == 2)) for axis in (0, 1))
     if len(rows) < 2 or len(columns) < 2 or places != list(product(rows, columns)):
-        return numbered(found, "latex")
+        return number_lines(found, "latex")
     factor, entries = _factored([d.right for d in found])
     left, right = (
         matrix(side[k : k + len(columns)] for k in range(0, len(side), len(columns)))
         for side in ([latex(d.left) for d in found], [latex(entry) for entry in entries])
     )
-    return [Numbered(1, f"{left} = {factor} {right}", numbered(found, "latex")[0].ranges)]
+    return [Numbered(1, f"{left} = {factor} {right}", number_lines(found, "latex")[0].ranges)]
 
 
 def _factored(entries: list[Node]) -> tuple[str, list[Node]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from spec.language.procedure import ASSURANCE, Procedure
 from spec.language.registry import procedures
-from verify.targets.ours import implemented
+from verify.targets.ours import is_implemented
 
 from . import bibliography, evidence, lines, peers, source
 from .markup import badge, code, folded, prose, sentence, table
@@ -86,7 +86,7 @@ def _implementation(procedure: Procedure) -> str:
         if others
         else ""
     )
-    if not implemented(procedure.id):
+    if not is_implemented(procedure.id):
         return said
     subject, name = procedure.id.split(".")
     function = getattr(import_module(f"impl.{subject}"), name)

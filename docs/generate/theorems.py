@@ -10,12 +10,12 @@ from importlib import import_module
 from pathlib import Path
 
 from spec.language import proving
-from spec.language.flatten import chosen
+from spec.language.flatten import apply_conventions
 from spec.language.formula import Formula
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.proving.proof import Checked, check
 from spec.language.registry import formulas
-from spec.language.render import hypotheses, numbered, written_for
+from spec.language.render import describe_abbreviations, hypotheses, number_lines
 from spec.language.theorem import Assurance, Theorem
 
 from .derivations import AT_ONCE, Derivations, anchor, applied, record, rests, row, spoken
@@ -48,20 +48,22 @@ def _abbreviations(formula: Formula) -> list[str]:
     if not formula.abbreviations:
         return []
     ours = formula.choose()
-    lines = [replace(line, right=chosen(line.right, ours)) for line in formula.abbreviations.values()]
+    lines = [
+        replace(line, right=apply_conventions(line.right, ours)) for line in formula.abbreviations.values()
+    ]
     rows = (
         row(maths(x.equation, True), escape(line.left.tensor.meaning), x.ranges)
-        for line, x in zip(lines, numbered(lines, "latex"), strict=True)
+        for line, x in zip(lines, number_lines(lines, "latex"), strict=True)
     )
     words = "The letters of the statement keep their meaning; besides, the theorems abbreviate"
-    said = " ".join(filter(None, (words, written_for(formula, code)))) + ":"
+    said = " ".join(filter(None, (words, describe_abbreviations(formula, code)))) + ":"
     return [said, f'<div class="derivation letters" data-search-exclude>{"".join(rows)}</div>']
 
 
 def _helpers(formula: Formula) -> list[str]:
     """The statements without a page that only the theorems apply."""
     said = dict.fromkeys(
-        known(name)
+        get_formula(name)
         for theorem in formula.theorems.values()
         for claim in theorem.claims
         for name in applied((claim.left, claim.right))

@@ -9,7 +9,7 @@ from typing import Any
 
 from examples.world.component import Component
 from verify.report import Report
-from verify.telling import brief, first
+from verify.report_text import brief, first
 
 
 def entry(component: Component, version: str, report: Report, seconds: float) -> dict[str, Any]:

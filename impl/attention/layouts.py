@@ -40,7 +40,7 @@ def from_torch(state: Mapping[str, Tensor], *, packed: bool = True) -> State:
     joined = state.get("in_proj_weight")
     weights = [state[name] for name in TORCH] if joined is None else joined.chunk(3)
     biases = state["in_proj_bias"].chunk(3) if "in_proj_bias" in state else ()
-    return _joined(weights, biases, packed) | _renamed(state, "out_proj", "out")
+    return _join_projections(weights, biases, packed) | _rename_layer(state, "out_proj", "out")
 
 
 def to_torch(state: Mapping[str, Tensor]) -> State:
@@ -58,7 +58,7 @@ def to_torch(state: Mapping[str, Tensor]) -> State:
     theirs = {"in_proj_weight": torch.cat(weights)} if one_width else dict(zip(TORCH, weights, strict=True))
     if biases:
         theirs["in_proj_bias"] = torch.cat(biases)
-    return theirs | _renamed(state, "out", "out_proj")
+    return theirs | _rename_layer(state, "out", "out_proj")
 
 
 def from_bert(state: Mapping[str, Tensor]) -> State:
@@ -68,7 +68,7 @@ def from_bert(state: Mapping[str, Tensor]) -> State:
     """
     weights = [state[f"{name}.weight"] for name in BERT]
     biases = [state[f"{name}.bias"] for name in BERT if f"{name}.bias" in state]
-    return _joined(weights, biases) | _renamed(state, "output.dense", "out")
+    return _join_projections(weights, biases) | _rename_layer(state, "output.dense", "out")
 
 
 def to_bert(state: Mapping[str, Tensor]) -> State:
@@ -76,7 +76,7 @@ def to_bert(state: Mapping[str, Tensor]) -> State:
     weights, biases = _parts(state)
     theirs = {f"{name}.weight": W for name, W in zip(BERT, weights, strict=True)}
     theirs |= {f"{name}.bias": b for name, b in zip(BERT, biases, strict=False)}
-    return theirs | _renamed(state, "out", "output.dense")
+    return theirs | _rename_layer(state, "out", "output.dense")
 
 
 def from_per_head(
@@ -86,7 +86,7 @@ def from_per_head(
     W_o: Float[Tensor, "h*d_v d_model"],
 ) -> State:
     """Ours without biases, given the weights of the statement ``attention.multi_head``."""
-    return _joined([W.mT.flatten(0, 1) for W in (W_q, W_k, W_v)], ()) | {"out.weight": W_o.mT}
+    return _join_projections([W.mT.flatten(0, 1) for W in (W_q, W_k, W_v)], ()) | {"out.weight": W_o.mT}
 
 
 def to_per_head(state: Mapping[str, Tensor], h: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -104,7 +104,7 @@ def to_per_head(state: Mapping[str, Tensor], h: int) -> tuple[Tensor, Tensor, Te
     return W_q, W_k, W_v, state["out.weight"].mT
 
 
-def _joined(weights: Iterable[Tensor], biases: Iterable[Tensor], packed: bool = True) -> State:
+def _join_projections(weights: Iterable[Tensor], biases: Iterable[Tensor], packed: bool = True) -> State:
     """The weights of queries, keys and values, a row for each entry, and their biases, if any, as ours."""
     (W_q, W_k, W_v), biases = weights, tuple(biases)
     if W_k.shape[1] != W_v.shape[1]:
@@ -133,7 +133,7 @@ def _parts(state: Mapping[str, Tensor]) -> tuple[tuple[Tensor, ...], tuple[Tenso
     return split("weight"), split("bias")
 
 
-def _renamed(state: Mapping[str, Tensor], old: str, new: str) -> State:
+def _rename_layer(state: Mapping[str, Tensor], old: str, new: str) -> State:
     """The weight of a linear layer, and its bias if there is one, under another name."""
     bias = {f"{new}.bias": state[f"{old}.bias"]} if f"{old}.bias" in state else {}
     return {f"{new}.weight": state[f"{old}.weight"]} | bias

@@ -15,7 +15,7 @@ from impl import _refuse
 from impl._axes import Axes
 from impl.attention._checks import Backend, check_mask
 from impl.attention.masks import blank_sequences
-from impl.attention.weights import causal, scaled_dot_product, weighted
+from impl.attention.weights import attend_with_weights, causal, scaled_dot_product
 
 __all__ = ["self_", "cross", "multi_head", "biased_multi_head", "causal_multi_head"]
 
@@ -148,7 +148,7 @@ def biased_multi_head(
     _check("attention.biased_multi_head", _BIASED, mask, x=x, y=y, **given)
     x, y = blank_sequences(x, y, mask)
     projections = ((x, W_q, b_q), (y, W_k, b_k), (y, W_v, b_v))
-    q, k, v = (_projected(of, W, b) for of, W, b in projections)
+    q, k, v = (_project_heads(of, W, b) for of, W, b in projections)
     return F.linear(attend_heads(q, k, v, mask, False, backend)[0], W_o.mT, b_o)
 
 
@@ -175,7 +175,7 @@ def causal_multi_head(
     """
     given = {"W_q": W_q, "b_q": b_q, "W_k": W_k, "b_k": b_k, "W_v": W_v, "b_v": b_v, "W_o": W_o, "b_o": b_o}
     _check("attention.causal_multi_head", _CAUSAL, None, x=x, **given)
-    q, k, v = (_projected(x, W, b) for W, b in ((W_q, b_q), (W_k, b_k), (W_v, b_v)))
+    q, k, v = (_project_heads(x, W, b) for W, b in ((W_q, b_q), (W_k, b_k), (W_v, b_v)))
     z = causal(q, k, v, backend=backend)
     return beside(z) @ W_o + b_o
 
@@ -199,7 +199,7 @@ def attend_heads(
     if mask is not None and mask.dim() > 2:
         mask = mask.unsqueeze(-3)
     if return_weights:
-        z, a = weighted(q, k, v, mask, bias, dropout)
+        z, a = attend_with_weights(q, k, v, mask, bias, dropout)
         return beside(z), a
     return beside(scaled_dot_product(q, k, v, mask, bias=bias, dropout=dropout, backend=backend)), None
 
@@ -209,7 +209,7 @@ def beside(z: Tensor) -> Tensor:
     return z.transpose(-3, -2).flatten(-2)
 
 
-def _projected(x: Tensor, W: Tensor, b: Tensor) -> Tensor:
+def _project_heads(x: Tensor, W: Tensor, b: Tensor) -> Tensor:
     """x W[t] + b[t] for every head t by one product: (... h n width)."""
     return split_heads(F.linear(x, W.transpose(0, 1).flatten(1).mT, b.flatten()), W.shape[0])
 

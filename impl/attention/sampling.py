@@ -49,7 +49,7 @@ def hard(
         check_mask("attention.hard", mask, q.shape[-2], k.shape[-2])
     with torch.no_grad():
         shape = (*check_lead("attention.hard", q, k, v, mask), q.shape[-2])
-        index, known = _drawn(q, k, mask, shape, generator)
+        index, known = _draw_keys(q, k, mask, shape, generator)
     if not k.shape[-2]:
         return v.new_zeros(*index.shape, v.shape[-1]), index
     at = index.clamp(min=0).unsqueeze(-1)
@@ -94,7 +94,7 @@ def log_weight(
     return torch.where(index < 0, 0.0, chosen)
 
 
-def _drawn(
+def _draw_keys(
     q: Tensor, k: Tensor, mask: Tensor | None, shape: tuple[int, ...], generator: Generator
 ) -> tuple[Tensor, Tensor]:
     """For each query the key drawn, −1 where there is none; and whether its weights are numbers."""

@@ -99,8 +99,8 @@ def scaled_dot_product(
         raise ValueError(f"attention.scaled_dot_product: expected 0 <= dropout < 1; got {dropout}")
     if backend == "math" or beyond_one_grad():
         check_lead("attention.scaled_dot_product", q, k, v, mask)
-        return weighted(q, k, v, mask, bias, dropout)[0]
-    run = partial(fused, bias=bias, dropout=dropout) if bias is not None or dropout else fused
+        return attend_with_weights(q, k, v, mask, bias, dropout)[0]
+    run = partial(attend_fused, bias=bias, dropout=dropout) if bias is not None or dropout else attend_fused
     if mask is None:
         return run(q, k, v)
     if not readable(q):
@@ -140,20 +140,20 @@ def causal(
         z = causal(q[..., n - m :, :], k, v, backend=backend)
         return F.pad(z, (0, 0, n - m, 0))
     if backend == "math" or beyond_one_grad():
-        return weighted(q, k, v, causal_mask(n, m, alignment=alignment, device=q.device))[0]
+        return attend_with_weights(q, k, v, causal_mask(n, m, alignment=alignment, device=q.device))[0]
     if n >= m:
-        return fused(q, k, v, is_causal=True)
-    return fused(q, k, v, None if n == 1 else causal_mask(n, m, device=q.device))
+        return attend_fused(q, k, v, is_causal=True)
+    return attend_fused(q, k, v, None if n == 1 else causal_mask(n, m, device=q.device))
 
 
-def weighted(
+def attend_with_weights(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None, dropout: float = 0.0
 ) -> tuple[Tensor, Tensor]:
     """The contexts, and the weights (... n m) that they are means under, before some are dropped, in plain operations; with
     16-bit inputs these are done in float32 and rounded once, at the end.
     """
     if q.dtype.itemsize == 2:
-        z, a = weighted(q.float(), k.float(), v.float(), mask, bias, dropout)
+        z, a = attend_with_weights(q.float(), k.float(), v.float(), mask, bias, dropout)
         return z.to(q.dtype), a.to(q.dtype)
     if mask is not None and unsafe(q, k, v):
         q, k, v = blank(q, k, v, mask)
@@ -162,7 +162,7 @@ def weighted(
     return (F.dropout(a, dropout) if dropout else a) @ v, a
 
 
-def fused(
+def attend_fused(
     q: Tensor,
     k: Tensor,
     v: Tensor,

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from impl.bert.config import BertConfig, read_json
 from impl.bert.names import ARCHITECTURES, DECODERS, HEADS, PREFIXES, stored_names
 
-__all__ = ["Checkpoint", "save", "written"]
+__all__ = ["Checkpoint", "save", "write_whole"]
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -30,7 +30,7 @@ FILES = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-TOLD = 8  # names in an error: with one layer too many there are hundreds
+MOST_NAMES = 8  # names in an error: with one layer too many there are hundreds
 
 
 class Checkpoint:
@@ -87,7 +87,11 @@ class Checkpoint:
             asked -= set(stored_names(self.config, "words.bias", task))
         missing = sorted(asked - present)
         unknown = sorted(x for x in present - asked - ignored if not x.startswith(HEADS))
-        told = [*_told("missing", missing), *_told("not known", unknown), *_told("misshapen", wrong)]
+        told = [
+            *_list_names("missing", missing),
+            *_list_names("not known", unknown),
+            *_list_names("misshapen", wrong),
+        ]
         if told:
             raise ValueError(f"{task} of {self.folder}: {'; '.join(told)}")
         return module.eval()
@@ -121,14 +125,14 @@ def save(module: nn.Module, folder: str | Path, settings: dict[str, Any] | None 
     document = {**own, "dtype": words, **config.to_dict()}
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with written(folder / "model.safetensors") as path:
+    with write_whole(folder / "model.safetensors") as path:
         save_file(tensors, path, metadata={"format": "pt"})
-    with written(folder / "config.json") as path:
+    with write_whole(folder / "config.json") as path:
         path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
 @contextmanager
-def written(path: Path) -> Iterator[Path]:
+def write_whole(path: Path) -> Iterator[Path]:
     """A file beside ``path`` to write into, which takes its place once it is whole and on the disk."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
@@ -153,9 +157,9 @@ def _outside(task: str) -> tuple[str, ...]:
     return tuple(each for each in HEADS if each != "pooler.") if task != "BertEncoder" else ()
 
 
-def _told(what: str, names: list[str]) -> list[str]:
-    more = f", and {len(names) - TOLD} more" if len(names) > TOLD else ""
-    return [f"{what}: {', '.join(names[:TOLD])}{more}"] if names else []
+def _list_names(what: str, names: list[str]) -> list[str]:
+    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return [f"{what}: {', '.join(names[:MOST_NAMES])}{more}"] if names else []
 
 
 def _modern(name: str) -> str:

@@ -40,7 +40,7 @@ def features(
     for another first, TypeError unless H is floating, of one dtype.
     """
     if not isinstance(H, Tensor):
-        H = _stacked(H)
+        H = _stack_layers(H)
     if H.dim() < 3 or H.shape[-3] < 5:
         raise _refuse.shapes("bert.features", "H (... L+1 n d) with L >= 4", H=H)
     _refuse.check_floating("bert.features", H=H)
@@ -55,7 +55,7 @@ def features(
     )
 
 
-def _stacked(layers: Any) -> Tensor:
+def _stack_layers(layers: Any) -> Tensor:
     """Layers one by one as one tensor."""
     if not isinstance(layers, tuple | list) or not all(isinstance(x, Tensor) for x in layers):
         got = type(layers).__name__

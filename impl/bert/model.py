@@ -99,7 +99,7 @@ class BertEncoder(nn.Module):
         tokens = Tokens.of(rows[0], n, mask, unpadded and not weights)
         if positions is None:
             positions = self._positions(words, mask)
-        x = self._embedded(tokens, words, segments, positions)
+        x = self._embed_tokens(tokens, words, segments, positions)
         seen, looked = [x], []
         for layer in self.in_order():
             if weights:
@@ -124,7 +124,7 @@ class BertEncoder(nn.Module):
         own = list(cast(Iterable[BertLayer], self.layers))
         return (own[number * len(own) // self.config.layers] for number in range(self.config.layers))
 
-    def _embedded(self, tokens: Tokens, *given: Tensor | None) -> Tensor:
+    def _embed_tokens(self, tokens: Tokens, *given: Tensor | None) -> Tensor:
         """The tokens' vectors, of ids, segments and positions. An id without a row is looked up where it stands in the batch."""
         if (mask := tokens.mask) is not None:
             given = tuple(None if x is None else x.masked_fill(~mask, 0) for x in given)

@@ -61,7 +61,7 @@ def pack(
     ValueError where the text that may be cut is too short for it, and for unknown options.
     """
     lengths = (len(a), 0 if b is None else len(b))
-    first, second = _kept(*lengths, longest - (2 if b is None else 3), truncation, odd)
+    first, second = _truncate_lengths(*lengths, longest - (2 if b is None else 3), truncation, odd)
     if min(first, second) < 0:
         raise ValueError(
             f"bert.pack: texts of {lengths[0]} and {lengths[1]} tokens do not fit into {longest} by truncation {truncation!r}"
@@ -73,7 +73,7 @@ def pack(
     return [*ids, *b[:second], sep], [*segments, *([1] * (second + 1))]
 
 
-def _kept(a: int, b: int, room: int, truncation: str, odd: str) -> tuple[int, int]:
+def _truncate_lengths(a: int, b: int, room: int, truncation: str, odd: str) -> tuple[int, int]:
     """How many tokens of each text stay; below 0 where there is no room."""
     over = a + b - room
     if over <= 0:

@@ -42,15 +42,15 @@ def words(text: str, lowercase: bool = True) -> Iterator[str]:
     """The words of a text: what stands between spaces, each punctuation mark and each ideograph by itself. In lower case, accents
     go as well.
     """
-    text = "".join(_cleaned(c) for c in text)
+    text = "".join(_clean_character(c) for c in text)
     if lowercase:
         text = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
         text = "".join(c.lower() for c in text)  # by itself: a sigma at a word's end is one like any other
     for word in text.split(" "):
-        yield from _split(word)
+        yield from _split_punctuation(word)
 
 
-def _split(word: str) -> Iterator[str]:
+def _split_punctuation(word: str) -> Iterator[str]:
     """A word without its punctuation marks, and these."""
     held = ""
     for c in word:
@@ -65,7 +65,7 @@ def _split(word: str) -> Iterator[str]:
         yield held
 
 
-def _cleaned(c: str) -> str:
+def _clean_character(c: str) -> str:
     """A space for what is one, nothing for controls, an ideograph with spaces around it."""
     category = unicodedata.category(c)
     if c in "\t\n\r" or category in ("Zs", "Zl", "Zp"):

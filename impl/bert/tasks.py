@@ -97,7 +97,7 @@ class _Task(nn.Module):
         stored = Checkpoint(folder)
         with torch.device("meta"):
             encoder = BertEncoder(stored.config, pooler=cls.pooled)
-            return stored.fill(cls(encoder, **cls._stored_sizes(stored)), dtype)
+            return stored.fill(cls(encoder, **cls._read_sizes(stored)), dtype)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """A checkpoint's folder that ``from_pretrained`` and transformers read. A file is replaced once it is whole."""
@@ -106,7 +106,7 @@ class _Task(nn.Module):
         save(self, folder, self._settings())
 
     @classmethod
-    def _stored_sizes(cls, stored: Any) -> dict[str, int]:
+    def _read_sizes(cls, stored: Any) -> dict[str, int]:
         return {}
 
     def _settings(self) -> dict[str, Any]:
@@ -200,7 +200,7 @@ class _Classification(_Task):
         return logits if labels is None else _loss(logits, labels)
 
     @classmethod
-    def _stored_sizes(cls, stored: Any) -> dict[str, int]:
+    def _read_sizes(cls, stored: Any) -> dict[str, int]:
         weight = stored.read("classifier.weight", cls.__name__)
         return {"labels": 2 if weight is None else len(weight)}
 

@@ -115,7 +115,7 @@ class WordPiece:
 
     def save_pretrained(self, folder: str | Path) -> None:
         """``vocab.txt`` and ``tokenizer_config.json``, for ``from_pretrained`` and transformers."""
-        from impl.bert.checkpoints import written
+        from impl.bert.checkpoints import write_whole
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -124,9 +124,9 @@ class WordPiece:
             "do_lower_case": self.lowercase,
             "strip_accents": self.strip_accents,
         }
-        with written(folder / "vocab.txt") as path:
+        with write_whole(folder / "vocab.txt") as path:
             path.write_text("".join(f"{token}\n" for token in self.vocabulary), encoding="utf-8")
-        with written(folder / "tokenizer_config.json") as path:
+        with write_whole(folder / "tokenizer_config.json") as path:
             path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
     def tokenize(self, text: Text) -> list[str]:
@@ -138,7 +138,7 @@ class WordPiece:
 
         ``max_length`` bounds all of it: pieces go from the end of the longer of the two, of the pair where they are as long.
         """
-        return self._encoded([text], None if pair is None else [pair], max_length)[0]
+        return self._encode([text], None if pair is None else [pair], max_length)[0]
 
     def batch(
         self, texts: Sequence[Text], pairs: Sequence[Text] | None = None, *, max_length: int | None = None
@@ -152,7 +152,7 @@ class WordPiece:
             raise ValueError(
                 f"bert.WordPiece: expected as many pairs as texts; got {len(pairs)} and {len(texts)}"
             )
-        encodings = self._encoded(texts, pairs, max_length)
+        encodings = self._encode(texts, pairs, max_length)
         lengths = torch.tensor([len(each.ids) for each in encodings], dtype=torch.int64)
         n = max(lengths.tolist(), default=0)
         ids = [each.ids + [self.padding_id] * (n - len(each.ids)) for each in encodings]
@@ -176,7 +176,7 @@ class WordPiece:
         """Where special tokens stand: what the corruption of a text leaves alone."""
         return torch.isin(ids, torch.tensor([self.id_of[token] for token in SPECIAL], device=ids.device))
 
-    def _encoded(
+    def _encode(
         self, texts: Sequence[Text], pairs: Sequence[Text] | None, max_length: int | None
     ) -> list[Encoding]:
         first = self._pieces(texts)
@@ -185,9 +185,9 @@ class WordPiece:
         if max_length is not None and max_length < extra:
             raise ValueError(f"bert.WordPiece: expected max_length >= {extra}; got {max_length}")
         room = None if max_length is None else max_length - extra
-        return [self._joined(one, other, room) for one, other in zip(first, second, strict=True)]
+        return [self._join_pieces(one, other, room) for one, other in zip(first, second, strict=True)]
 
-    def _joined(self, one: Any, other: Any | None, room: int | None) -> Encoding:
+    def _join_pieces(self, one: Any, other: Any | None, room: int | None) -> Encoding:
         """The pieces of one text or two, with what stands between them."""
         kept = [len(one), 0 if other is None else len(other)]
         while room is not None and sum(kept) > room:

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from impl._transforms import beyond_one_grad
-from impl.attention.weights import kernel, weighted
+from impl.attention.weights import attend_with_weights, kernel
 
 __all__ = ["Tokens"]
 
@@ -75,18 +75,18 @@ class Tokens:
     def attend(self, qkv: Float[Tensor, "T three_d"], h: int, dropout: float = 0.0) -> Float[Tensor, "T d"]:
         """What the h heads say one beside the other, each token attending to the real tokens of its sequence."""
         if self.ends is not None and len(self.blocks) > 1 and not dropout and one_kernel(qkv, h):
-            return ragged(qkv, h, self.ends, self.blocks[-1][1])
+            return attend_ragged(qkv, h, self.ends, self.blocks[-1][1])
         mask = None if self.mask is None else self.mask[:, None, None]
         sizes = [g * length for g, length in self.blocks]
         said = [
-            _heads(_attended(*_split(part, block, h), mask, dropout))
+            _heads(_attended(*_split_heads(part, block, h), mask, dropout))
             for part, block in zip(qkv.split(sizes), self.blocks, strict=True)
         ]
         return said[0] if len(said) == 1 else torch.cat(said) if said else qkv[:, : qkv.shape[-1] // 3]
 
     def weights(self, qkv: Float[Tensor, "T three_d"], h: int) -> Float[Tensor, "b h n n"]:
         """The weights that every token gives to every token; 0 to padding. They are for looking at: the batch is not unpadded."""
-        q, k, _ = _split(qkv, self.shape, h)
+        q, k, _ = _split_heads(qkv, self.shape, h)
         s: Tensor = q @ k.mT / math.sqrt(q.shape[-1])
         if self.mask is None:
             return s.softmax(-1)
@@ -106,7 +106,7 @@ def one_kernel(qkv: Float[Tensor, "T three_d"], h: int) -> bool:
     )
 
 
-def ragged(
+def attend_ragged(
     qkv: Float[Tensor, "T three_d"], h: int, ends: Shaped[Tensor, " ends"], longest: int
 ) -> Float[Tensor, "T d"]:
     """Attention of sequences one behind the other in one kernel; ``longest`` is the length of the longest."""
@@ -118,7 +118,7 @@ def ragged(
     return z.flatten(1)
 
 
-def _split(qkv: Tensor, block: tuple[int, int], h: int) -> tuple[Tensor, Tensor, Tensor]:
+def _split_heads(qkv: Tensor, block: tuple[int, int], h: int) -> tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values of g sequences of one length, head by head (g h n d)."""
     q, k, v = qkv.view(*block, 3, h, qkv.shape[-1] // (3 * h)).permute(2, 0, 3, 1, 4).unbind()
     return q, k, v
@@ -126,7 +126,11 @@ def _split(qkv: Tensor, block: tuple[int, int], h: int) -> tuple[Tensor, Tensor,
 
 def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
     """Contexts (g h n d), by torch's kernel where that follows what is asked."""
-    return weighted(q, k, v, mask, None, dropout)[0] if beyond_one_grad() else kernel(q, k, v, mask, dropout)
+    return (
+        attend_with_weights(q, k, v, mask, None, dropout)[0]
+        if beyond_one_grad()
+        else kernel(q, k, v, mask, dropout)
+    )
 
 
 def _heads(z: Tensor) -> Tensor:

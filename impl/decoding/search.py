@@ -165,7 +165,7 @@ def beam(
             rows = torch.arange(b, device=device).unsqueeze(-1) * each + parent
             answer = model.step(state.reorder(rows.flatten()), said.flatten())
             logits, state = check_answer(name, answer, rows.numel(), end, reorders=True)
-    return _filled(tokens, total, penalised(total, count, alpha, penalty), count, width, end)
+    return _blank_empty(tokens, total, penalised(total, count, alpha, penalty), count, width, end)
 
 
 def _best(logits: Float[Tensor, "r V"], t: int) -> tuple[Int64[Tensor, "r t"], Float[Tensor, "r t"]]:
@@ -182,7 +182,7 @@ def _log_p(logits: Float[Tensor, "r V"]) -> Float[Tensor, "r V"]:
     return logits.log_softmax(-1, dtype=torch.float32 if logits.dtype.itemsize == 2 else None)
 
 
-def _filled(
+def _blank_empty(
     tokens: Tensor, total: Tensor, score: Tensor, count: Tensor, width: int, end: int | None
 ) -> Beams:
     """The beams as they are returned: places that no candidate took are empty."""

@@ -45,7 +45,7 @@ def nsp(
     starts, at = starts.expand(*lead, N), first.long().expand(*lead, n)
     following = at + 1
     follows = (following < N) & ~starts.gather(-1, following.clamp(max=N - 1))
-    low, high = _left_out(starts, at, follows, negatives)  # low .. high − 1 are not drawn
+    low, high = _exclude_neighbours(starts, at, follows, negatives)  # low .. high − 1 are not drawn
     count = N - (high - low)
 
     coin, place = random_integers(2 * at.numel(), at.device, generator).view(2, *at.shape)
@@ -58,7 +58,9 @@ def nsp(
     return second.to(dtype), label.to(dtype)
 
 
-def _left_out(starts: Tensor, at: Tensor, follows: Tensor, negatives: Negatives) -> tuple[Tensor, Tensor]:
+def _exclude_neighbours(
+    starts: Tensor, at: Tensor, follows: Tensor, negatives: Negatives
+) -> tuple[Tensor, Tensor]:
     """Which neighbouring sentences are never drawn, from the first of them to just behind the last."""
     if negatives == "any":
         return at, at

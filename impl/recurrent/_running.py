@@ -47,13 +47,13 @@ class Batch(NamedTuple):
     dtype: torch.dtype  # of the result
 
 
-def opened(given: Batch, y: Tensor) -> Tensor:
+def restore_lead(given: Batch, y: Tensor) -> Tensor:
     """(N B c), whatever N counts, as (... N c) in the result's dtype."""
     N, _, c = y.shape
     return y.transpose(0, 1).reshape(*given.lead, N, c).to(given.dtype)
 
 
-def shown(given: Batch, y: Tensor) -> Tensor:
+def zero_padding(given: Batch, y: Tensor) -> Tensor:
     """(T B c) with 0 beyond each sequence's length."""
     return y if given.inside is None else torch.where(given.inside, y, 0.0)
 
@@ -80,9 +80,9 @@ def batch(formula: str, x: Tensor, state: State, lengths: Tensor | None, single:
 def layers(formula: str, given: Batch, weights: Sequence[Weights], backend: Backend) -> tuple[Tensor, State]:
     """Layers on layers: the states of the top one (T B d), 0 beyond a sequence's length, and every layer's last (K B d)."""
     if _by_loop(given, backend):
-        return looped(given, weights)
+        return run_loop(given, weights)
     if given.lengths is not None:
-        return _padded(formula, given, weights)
+        return _run_padded(formula, given, weights)
     return _kernel(formula, given.x, given.state, weights)
 
 
@@ -98,7 +98,7 @@ def directions(formula: str, given: Batch, weights: Sequence[Weights], backend: 
     return torch.cat((ahead_states, _backwards(back_states, lengths)), -1)
 
 
-def reversed_within(x: Tensor, lengths: Tensor | None) -> Tensor:
+def reverse_within(x: Tensor, lengths: Tensor | None) -> Tensor:
     """Sequences (... T p) with lengths (...), each from its end to its beginning; what lies beyond its end stays."""
     if lengths is None:
         return x.flip(-2)
@@ -108,11 +108,11 @@ def reversed_within(x: Tensor, lengths: Tensor | None) -> Tensor:
 
 
 def _backwards(x: Tensor, lengths: Tensor | None) -> Tensor:
-    """``reversed_within`` of (T B p)."""
-    return reversed_within(x.transpose(0, 1), lengths).transpose(0, 1)
+    """``reverse_within`` of (T B p)."""
+    return reverse_within(x.transpose(0, 1), lengths).transpose(0, 1)
 
 
-def looped(
+def run_loop(
     given: Batch, weights: Sequence[Weights], step: Callable[..., State] | None = None
 ) -> tuple[Tensor, State]:
     """The cells, step by step: those that the weights tell of, or ``step``. Beyond its length a sequence's state stays."""
@@ -129,7 +129,7 @@ def looped(
             states.append(now[0])
         x = torch.stack(states) if states else x.new_zeros(0, *now[0].shape)
         last.append(now)
-    return shown(given, x), _stacked(last)
+    return zero_padding(given, x), _stack_states(last)
 
 
 def _parts(layer: Weights) -> Weights:
@@ -140,7 +140,7 @@ def _parts(layer: Weights) -> Weights:
     return tuple(part for block in "gifo" for part in blocks[block])
 
 
-def _stacked(last: list[State]) -> State:
+def _stack_states(last: list[State]) -> State:
     """Every layer's last state (B d), as one tensor (K B d), or two."""
     return tuple(torch.stack(each) for each in zip(*last, strict=True))
 
@@ -179,7 +179,7 @@ def _call(x: Tensor, state: State, weights: Sequence[Weights], bidirectional: bo
     return states, tuple(last)
 
 
-def _padded(formula: str, given: Batch, weights: Sequence[Weights]) -> tuple[Tensor, State]:
+def _run_padded(formula: str, given: Batch, weights: Sequence[Weights]) -> tuple[Tensor, State]:
     """Sequences of their own lengths through the kernel as if all had T elements.
 
     No state sees what comes after it, so padding is no concern of the states before it; the last state is the one at the
@@ -194,13 +194,13 @@ def _padded(formula: str, given: Batch, weights: Sequence[Weights]) -> tuple[Ten
     for k, layer in enumerate(weights):
         if len(layer) == 3:
             x = torch.cat((x, (~given.inside).to(x.dtype)), -1)
-            layer = torch.cat((layer[0], _holding(layer[0])), -1), *layer[1:]
+            layer = torch.cat((layer[0], _make_holding_column(layer[0])), -1), *layer[1:]
         x, now = _kernel(formula, x, tuple(each[k : k + 1] for each in given.state), (layer,))
         last.append((x.gather(0, end)[0], *(each[0] for each in now[1:])))
-    return shown(given, x), _stacked(last)
+    return zero_padding(given, x), _stack_states(last)
 
 
-def _holding(W_x: Tensor) -> Tensor:
+def _make_holding_column(W_x: Tensor) -> Tensor:
     """The column (4d 1) that closes the input gate and opens the forget gate: σ(−big) is 0 and σ(big) is 1."""
     device, dtype = W_x.device, W_x.dtype
     if W_x.is_cuda and torch.is_autocast_enabled("cuda") and dtype == torch.float32:

@@ -15,7 +15,7 @@ from torch import Tensor
 from impl import _refuse
 from impl._axes import Axes
 from impl.recurrent._checks import in_order
-from impl.recurrent._running import Backend, batch, layers, looped, opened
+from impl.recurrent._running import Backend, batch, layers, restore_lead, run_loop
 from impl.recurrent.cells import gru_step, wide
 
 __all__ = ["gru", "gru_cell"]
@@ -83,9 +83,9 @@ def gru(
     given = batch("recurrent.gru", x, (h,), lengths, single=True)
     weights = _torch_order(gate_order, given.x.dtype, W_x, W_h, b_x, b_h)
     if reset == "after" and update == "keeps":
-        return opened(given, layers("recurrent.gru", given, [weights], backend)[0])
+        return restore_lead(given, layers("recurrent.gru", given, [weights], backend)[0])
     step = partial(gru_step, before=reset == "before", renews=update == "renews")
-    return opened(given, looped(given, [weights], lambda *each: (step(*each),))[0])
+    return restore_lead(given, run_loop(given, [weights], lambda *each: (step(*each),))[0])
 
 
 def _torch_order(gate_order: str, dtype: torch.dtype, *packed: Tensor) -> tuple[Tensor, ...]:

@@ -19,7 +19,7 @@ from impl._placement import Placement
 from impl._refuse import broadcast_shapes
 from impl.embedding import token
 from impl.recurrent._checks import check_lengths, lead_with_lengths
-from impl.recurrent._running import reversed_within
+from impl.recurrent._running import reverse_within
 from impl.recurrent.cells import wide
 from impl.recurrent.lstm import lstm
 
@@ -160,10 +160,10 @@ class BiLM(nn.Module):
             x = torch.where(inside[..., None], token(torch.where(inside, ids, 0), self.E), 0.0)
         layers, start = [x], x.new_zeros(self.config.width)
         if way:
-            x = reversed_within(x, lengths)
+            x = reverse_within(x, lengths)
         for W_x, W_h, b in zip(self.W_x[way], self.W_h[way], self.b[way], strict=True):
             x, _ = lstm(x, start, start, W_x, W_h, b, lengths=lengths)
-            layers.append(reversed_within(x, lengths) if way else x)
+            layers.append(reverse_within(x, lengths) if way else x)
         return layers
 
 

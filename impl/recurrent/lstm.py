@@ -14,7 +14,7 @@ from torch import Tensor
 
 from impl._axes import Axes
 from impl.recurrent._checks import in_order
-from impl.recurrent._running import Backend, batch, directions, layers, opened
+from impl.recurrent._running import Backend, batch, directions, layers, restore_lead
 
 __all__ = ["lstm", "lstm_bidirectional", "lstm_stacked"]
 
@@ -51,7 +51,7 @@ def lstm(
     given = batch("recurrent.lstm", x, (h, s), lengths, single=True)
     weights = _torch_order(gate_order, given.x.dtype, W_x, W_h, b)
     states, (_, last) = layers("recurrent.lstm", given, [weights], backend)
-    return opened(given, states), opened(given, last).squeeze(-2)
+    return restore_lead(given, states), restore_lead(given, last).squeeze(-2)
 
 
 def lstm_stacked(
@@ -78,7 +78,7 @@ def lstm_stacked(
     W_x, W_h, U, b = _torch_order(gate_order, given.x.dtype, W_x, W_h, U, b)
     weights = list(zip((W_x, *U), W_h, b, strict=True))
     states, (last_h, last_s) = layers("recurrent.lstm_stacked", given, weights, backend)
-    return opened(given, states), opened(given, last_h), opened(given, last_s)
+    return restore_lead(given, states), restore_lead(given, last_h), restore_lead(given, last_s)
 
 
 def lstm_bidirectional(
@@ -103,7 +103,7 @@ def lstm_bidirectional(
     given = batch("recurrent.lstm_bidirectional", x, (h, s), lengths)
     W_x, W_h, b = _torch_order(gate_order, given.x.dtype, W_x, W_h, b)
     weights = list(zip(W_x, W_h, b, strict=True))
-    return opened(given, directions("recurrent.lstm_bidirectional", given, weights, backend))
+    return restore_lead(given, directions("recurrent.lstm_bidirectional", given, weights, backend))
 
 
 def _torch_order(gate_order: str, dtype: torch.dtype, *packed: Tensor) -> tuple[Tensor, ...]:

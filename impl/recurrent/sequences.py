@@ -9,7 +9,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl._axes import Axes
-from impl.recurrent._running import Backend, batch, directions, layers, opened, shown
+from impl.recurrent._running import Backend, batch, directions, layers, restore_lead, zero_padding
 
 __all__ = ["bidirectional", "rnn", "stacked"]
 
@@ -40,7 +40,7 @@ def rnn(
     W_xh, W_hh, W_hy = (each.to(given.x.dtype) for each in (W_xh, W_hh, W_hy))
     states, _ = layers("recurrent.rnn", given, [(W_xh, W_hh)], backend)
     p = torch.softmax(states @ W_hy.mT, -1)
-    return opened(given, states), opened(given, shown(given, p))
+    return restore_lead(given, states), restore_lead(given, zero_padding(given, p))
 
 
 def stacked(
@@ -65,7 +65,7 @@ def stacked(
     W_xh, W_hh, U = (each.to(given.x.dtype) for each in (W_xh, W_hh, U))
     weights = list(zip((W_xh, *U), W_hh, strict=True))
     states, (last,) = layers("recurrent.stacked", given, weights, backend)
-    return opened(given, states), opened(given, last)
+    return restore_lead(given, states), restore_lead(given, last)
 
 
 def bidirectional(
@@ -89,4 +89,6 @@ def bidirectional(
     _BIDIRECTIONAL.fit("recurrent.bidirectional", x=x, h=h, W_xf=W_xf, W_hf=W_hf, W_xb=W_xb, W_hb=W_hb)
     given = batch("recurrent.bidirectional", x, (h,), lengths)
     W_xf, W_hf, W_xb, W_hb = (each.to(given.x.dtype) for each in (W_xf, W_hf, W_xb, W_hb))
-    return opened(given, directions("recurrent.bidirectional", given, [(W_xf, W_hf), (W_xb, W_hb)], backend))
+    return restore_lead(
+        given, directions("recurrent.bidirectional", given, [(W_xf, W_hf), (W_xb, W_hb)], backend)
+    )

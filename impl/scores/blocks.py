@@ -24,7 +24,7 @@ def plain(x: Tensor, y: Tensor, v: Tensor) -> Tensor:
     return torch.tanh(x.unsqueeze(-2) + y.unsqueeze(-3)) @ v
 
 
-def blocked(x: Tensor, y: Tensor, v: Tensor, lead: torch.Size, block: int) -> Tensor:
+def score_in_blocks(x: Tensor, y: Tensor, v: Tensor, lead: torch.Size, block: int) -> Tensor:
     """The score with its hidden layer in blocks, where that saves memory and what is asked of it allows."""
     if _transforms.in_func() or _transforms.in_forward_mode():
         return plain(x, y, v)

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
-from impl.scores.blocks import BLOCK_BYTES, blocked, plain
+from impl.scores.blocks import BLOCK_BYTES, plain, score_in_blocks
 
 __all__ = ["additive", "additive_of_halves", "location"]
 
@@ -74,7 +74,7 @@ def additive_of_halves(
     bytes_ = block or BLOCK_BYTES.get(query.device.type, BLOCK_BYTES["cuda"])
     if backend == "math":
         return plain(query, key, v)
-    return blocked(query, key, v, lead, bytes_)
+    return score_in_blocks(query, key, v, lead, bytes_)
 
 
 def location(q: Float[Tensor, "... n d_q"], W: Float[Tensor, "m d_q"]) -> Float[Tensor, "... n m"]:

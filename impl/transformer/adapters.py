@@ -64,7 +64,7 @@ def to_torch(state: Mapping[str, Tensor]) -> State:
         back = {our: their for their, our in names.items()}
         for part, parameters in parts.items():
             if "attention" in part:
-                parameters = _biased(layouts.to_torch(parameters))
+                parameters = _add_biases(layouts.to_torch(parameters))
             theirs |= {f"{layer}{back[part]}.{name}": x for name, x in parameters.items()}
     return theirs
 
@@ -74,7 +74,7 @@ def to_model(state: Mapping[str, Tensor], h: int) -> dict[str, Any]:
 
     It has no biases in attention, is tied to one table, post-norm and without final norms; what else there is is left out.
     """
-    sources, targets = _stacked(state, "encoder"), _stacked(state, "decoder")
+    sources, targets = _stack_layers(state, "encoder"), _stack_layers(state, "decoder")
     in_encoder = (
         *_attention(sources, "self_attention", h),
         *_norm(sources, "residual_self"),
@@ -96,7 +96,7 @@ def to_model(state: Mapping[str, Tensor], h: int) -> dict[str, Any]:
     }
 
 
-def _stacked(state: Mapping[str, Tensor], stack: str) -> State:
+def _stack_layers(state: Mapping[str, Tensor], stack: str) -> State:
     """A stack's parameters by their name in a layer, the layers in front."""
     found: dict[str, dict[int, Tensor]] = defaultdict(dict)
     for name, x in state.items():
@@ -137,7 +137,7 @@ def _by_layer(state: Mapping[str, Tensor], parts: Iterable[str]) -> dict[str, di
     return found
 
 
-def _biased(attention: State) -> State:
+def _add_biases(attention: State) -> State:
     """The parameters of an ``nn.MultiheadAttention``, with biases of 0 where there are none."""
     if "in_proj_bias" in attention:
         return attention

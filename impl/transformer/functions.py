@@ -198,12 +198,12 @@ def model(
     """
     keys = None if mask is None else mask.unsqueeze(-2)
     scale = math.sqrt(E.shape[-1]) if embedding_scale == "sqrt_d" else 1.0
-    x = encoder(_embedded(s, E, scale), in_encoder, eps, keys)
-    y = decoder(_embedded(t, E, scale), x, in_decoder, eps, keys)
+    x = encoder(_embed(s, E, scale), in_encoder, eps, keys)
+    y = decoder(_embed(t, E, scale), x, in_decoder, eps, keys)
     return output(y, E.mT)[0]
 
 
-def _embedded(ids: Tensor, E: Tensor, scale: float) -> Tensor:
+def _embed(ids: Tensor, E: Tensor, scale: float) -> Tensor:
     """The vectors of tokens, their positions added; in 16 bits rounded once."""
     dtype = torch.float32 if E.dtype.itemsize == 2 else E.dtype
     positions = sinusoidal(ids.shape[-1], E.shape[-1], dtype=dtype, device=E.device)

@@ -119,13 +119,13 @@ class DecoderLayer(nn.Module):
         """x after the layer, and the weights that each token gives to the entries of the memory, head by head."""
         weights: list[Tensor] = []
 
-        def seen(x: Tensor) -> Tensor:
+        def attend_memory(x: Tensor) -> Tensor:
             z: Tensor
             z, a = self.cross_attention(x, memory, memory_mask, return_weights=True)
             weights.append(a)
             return z
 
-        x = self._through(x, lambda x: self.self_attention(x, mask=mask), seen)
+        x = self._through(x, lambda x: self.self_attention(x, mask=mask), attend_memory)
         return x, weights[0]
 
     def step(
@@ -135,15 +135,15 @@ class DecoderLayer(nn.Module):
         are in the cache, where this layer has the number ``layer``.
         """
 
-        def continued(x: Tensor) -> Tensor:
+        def attend_tokens(x: Tensor) -> Tensor:
             q, k, v = self.self_attention.project(x)
             return self.self_attention.attend(q, *cache.append(layer, k, v), mask)
 
-        def looked_up(x: Tensor) -> Tensor:
+        def attend_memory(x: Tensor) -> Tensor:
             q = self.cross_attention.queries(x)
             return self.cross_attention.attend(q, *cache.memory(layer), cache.memory_mask)
 
-        return self._through(x, continued, looked_up)
+        return self._through(x, attend_tokens, attend_memory)
 
     def _through(
         self, x: Tensor, to_itself: Callable[[Tensor], Tensor], to_memory: Callable[[Tensor], Tensor]

@@ -191,11 +191,13 @@ class Transformer(nn.Module):
         b, n = ids.shape
         mask = None
         if lengths is not None:
-            if lengths.shape != (b,) or (not torch.compiler.is_compiling() and not _between(lengths, 1, n)):
+            if lengths.shape != (b,) or (
+                not torch.compiler.is_compiling() and not _are_between(lengths, 1, n)
+            ):
                 raise ValueError(
                     f"transformer: expected lengths of {b} rows in 1..{n}; got {lengths.tolist()}"
                 )
-            if readable(ids) and _between(lengths, n, n):
+            if readable(ids) and _are_between(lengths, n, n):
                 lengths = None  # no row is shorter than the others: nothing has to be hidden
             else:
                 mask = torch.arange(n, device=ids.device) < lengths[:, None]
@@ -253,5 +255,5 @@ def _rows_of(cache: Cache, ids: Tensor, axes: int) -> None:
         raise _refuse.shapes("transformer", expected, ids=ids)
 
 
-def _between(lengths: Tensor, low: int, high: int) -> bool:
+def _are_between(lengths: Tensor, low: int, high: int) -> bool:
     return bool(((lengths >= low) & (lengths <= high)).all())

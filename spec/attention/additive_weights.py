@@ -1,7 +1,7 @@
 """Attention weights of the additive score: what a decoder with Bahdanau's attention looks at, and how much."""
 
 from spec.attention.masks import FULLY_MASKED, OURS, POLARITY
-from spec.attention.parts import replaced
+from spec.attention.parts import replace_row
 from spec.attention.softmax import softmax
 from spec.scores.additive import additive
 from spec.vocabulary import *
@@ -87,7 +87,7 @@ additive_weights.theorem(
     "masked_key",
     "A key masked for every query has no influence on any weight",
     claim(
-        additive_weights(q, replaced(k, r, k_other), W, v, hidden)[i, j],
+        additive_weights(q, replace_row(k, r, k_other), W, v, hidden)[i, j],
         "=",
         additive_weights(q, k, W, v, hidden)[i, j],
     )

@@ -1,7 +1,7 @@
 """Cross-attention: queries from one sequence, keys and values from another."""
 
 from spec.attention.masks import FULLY_MASKED, OURS, POLARITY
-from spec.attention.parts import WIDTHS, in_the_hull, replaced
+from spec.attention.parts import WIDTHS, in_the_hull, replace_row
 from spec.attention.scaled_dot_product import scaled_dot_product
 from spec.attention.self import self_
 from spec.attention.softmax import softmax
@@ -103,7 +103,7 @@ cross.theorem(
 cross.theorem(
     "masked_for_all",
     "A token masked for every query has no influence",
-    claim(cross(x, replaced(y, r, y_other), *W, hidden)[i, e], "=", cross(x, y, *W, hidden)[i, e])
+    claim(cross(x, replace_row(y, r, y_other), *W, hidden)[i, e], "=", cross(x, y, *W, hidden)[i, e])
     .step(
         Sum(exp(s[i, j]) / Sum(exp(s[i, u]), u, where=hidden[i, u]) * v[j, e], j, where=hidden[i, j]),
         "both sums leave r out, and every other token has the key and the value that it had",

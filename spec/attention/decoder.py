@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from spec.attention.masks import OURS, permitted
-from spec.attention.parts import in_the_hull, replaced
+from spec.attention.parts import in_the_hull, replace_row
 from spec.vocabulary import *
 
 POLARITY = Convention(
@@ -79,7 +79,7 @@ def prove_about_annotations(
 
     r, h_other = given("r", domain="integer", below=m), given("h_other", width)
     hidden = each(mask[j] & ~eq(j, r), j)
-    before, after = step(h, hidden), step(replaced(h, r, h_other), hidden)
+    before, after = step(h, hidden), step(replace_row(h, r, h_other), hidden)
     share = exp(eta[j]) / Sum(exp(eta[u]), u, where=hidden[u])
     formula.theorem(
         "masked_annotation",

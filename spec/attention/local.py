@@ -1,7 +1,7 @@
 """Local attention: a query predicts a position and looks at the keys around it."""
 
 from spec.attention.masks import OURS, POLARITY, permitted
-from spec.attention.parts import replaced
+from spec.attention.parts import replace_row
 from spec.attention.softmax import softmax
 from spec.scores.dot import dot
 from spec.vocabulary import *
@@ -153,7 +153,7 @@ local.theorem(
 
 r = given("r", domain="integer", below=m)
 k_other, v_other, g = given("k_other", d_k), given("v_other", d_v), given("g", d_v)
-elsewhere = local(q, replaced(k, r, k_other), replaced(v, r, v_other), W_p, v_p, D, mask)
+elsewhere = local(q, replace_row(k, r, k_other), replace_row(v, r, v_other), W_p, v_p, D, mask)
 seen, of_row = local(q, k, v, W_p, v_p, D, mask), each(delta(i, t) * g[e], i, e)
 
 

@@ -2,7 +2,7 @@
 
 from spec.attention.cross import cross
 from spec.attention.masks import FULLY_MASKED, OURS, POLARITY
-from spec.attention.parts import WIDTHS, replaced
+from spec.attention.parts import WIDTHS, replace_row
 from spec.attention.softmax import softmax
 from spec.scores.scaled_dot import scaled_dot
 from spec.vocabulary import *
@@ -133,7 +133,7 @@ multi_head.theorem(
     conventions={"polarity": "true_attends"},
 )
 
-other, hidden = replaced(y, r, y_other), each(mask[i, j] & ~eq(j, r), i, j)
+other, hidden = replace_row(y, r, y_other), each(mask[i, j] & ~eq(j, r), i, j)
 multi_head.theorem(
     "masked_for_all",
     "A token masked for every query has no influence through any head",

@@ -6,7 +6,7 @@ d_model, d_k, d_v = sizes("d_model d_k d_v")
 WIDTHS = {d_model: "width of a token", d_k: "width of queries and keys", d_v: "width of values"}
 
 
-def replaced(array: Tensor, r: Tensor, other: Tensor) -> Comprehension:
+def replace_row(array: Tensor, r: Tensor, other: Tensor) -> Comprehension:
     """The array with another row at r."""
     j, c = indices(j=array.shape[0], c=array.shape[1])
     return each(case(eq(j, r), other[c], array[j, c]), j, c)

@@ -51,7 +51,7 @@ class Problem:
         return 2 if self.b is None else 3
 
 
-def kept(problem: Problem) -> tuple[int, int]:
+def truncate_lengths(problem: Problem) -> tuple[int, int]:
     """How many tokens of each text stay.
 
     Raises:
@@ -74,7 +74,7 @@ def kept(problem: Problem) -> tuple[int, int]:
 
 def reference(problem: Problem) -> Packed:
     """The sequence, as the steps say."""
-    a, b = kept(problem)
+    a, b = truncate_lengths(problem)
     ids = (problem.cls, *problem.a[:a], problem.sep)
     if problem.b is None:
         return ids, (0,) * len(ids)

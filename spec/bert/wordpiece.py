@@ -53,7 +53,7 @@ def reference(problem: Problem) -> list[Pieces]:
     return [pieces_of(problem, word) for word in problem.words]
 
 
-def joined(pieces: Pieces) -> str:
+def join_pieces(pieces: Pieces) -> str:
     """The word that pieces make."""
     return "".join(piece.removeprefix(INSIDE) if place else piece for place, piece in enumerate(pieces))
 
@@ -82,7 +82,7 @@ def _known(problem: Problem, solve: Solve) -> str:
 
 def _joined(problem: Problem, solve: Solve) -> str:
     def wrong(word: str, pieces: Pieces) -> str:
-        return "" if joined(pieces) == word else f"together they are {joined(pieces)!r}"
+        return "" if join_pieces(pieces) == word else f"together they are {join_pieces(pieces)!r}"
 
     return _each(problem, solve, wrong)
 

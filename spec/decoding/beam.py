@@ -56,7 +56,7 @@ def score(problem: Problem, beam: Beam) -> float:
     return penalised(problem, beam[0], len(beam[1])) if beam[0] > -math.inf else -math.inf
 
 
-def kept(problem: Problem, candidates: list[Beam], k: int) -> tuple[list[Beam], float]:
+def keep_best(problem: Problem, candidates: list[Beam], k: int) -> tuple[list[Beam], float]:
     """The k best candidates, of equal ones the first, and by how much the last of them is better than the best that is not."""
     ranked = sorted((c for c in candidates if c[0] > -math.inf), key=lambda c: -score(problem, c))
     gaps = [score(problem, one) - score(problem, other) for one, other in itertools.pairwise(ranked[: k + 1])]
@@ -74,7 +74,7 @@ def reference(problem: Problem) -> tuple[Found, float]:
     return found, margin
 
 
-def _grown(problem: Problem, prompt: Text, beam: Beam) -> tuple[list[Beam], float]:
+def _grow_beam(problem: Problem, prompt: Text, beam: Beam) -> tuple[list[Beam], float]:
     """A beam expanded by its t best tokens, and how much better the last of them is than the next."""
     p, tokens = beam
     steps = steps_of(problem, prompt, tokens)
@@ -89,10 +89,10 @@ def _stay(problem: Problem, prompt: Text) -> tuple[list[Beam], float]:
     while not all(over(problem, tokens) for _, tokens in beams):
         candidates: list[Beam] = []
         for beam in beams:
-            grown, gap = ([beam], math.inf) if over(problem, beam[1]) else _grown(problem, prompt, beam)
+            grown, gap = ([beam], math.inf) if over(problem, beam[1]) else _grow_beam(problem, prompt, beam)
             candidates += grown
             margin = min(margin, gap)
-        beams, gap = kept(problem, candidates, problem.width)
+        beams, gap = keep_best(problem, candidates, problem.width)
         margin = min(margin, gap)
     return beams, margin
 
@@ -104,12 +104,12 @@ def _aside(problem: Problem, prompt: Text) -> tuple[list[Beam], float]:
     for _ in range(problem.max_length):
         candidates: list[Beam] = []
         for beam in beams:
-            grown, gap = _grown(problem, prompt, beam)
+            grown, gap = _grow_beam(problem, prompt, beam)
             candidates += grown
             margin = min(margin, gap)
         # Twice as many as are kept, so that k go on even if k of them end; all have one length, so log p ranks as the score does.
-        best, gap = kept(problem, candidates, 2 * problem.width)
-        aside, other = kept(
+        best, gap = keep_best(problem, candidates, 2 * problem.width)
+        aside, other = keep_best(
             problem, aside + [b for b in best[: problem.width] if over(problem, b[1])], problem.width
         )
         beams = [b for b in best if not over(problem, b[1])][: problem.width]

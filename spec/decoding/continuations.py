@@ -51,11 +51,11 @@ class Continuation:
     behind: Text = ()
 
     def __str__(self) -> str:
-        said = (f"{name} {value:.12g}" for name, value in self._said.items() if value is not None)
+        said = (f"{name} {value:.12g}" for name, value in self._stated_numbers.items() if value is not None)
         return f"{[*self.tokens, *self.behind]}" + "".join(f", {part}" for part in said)
 
     @property
-    def _said(self) -> dict[str, float | None]:
+    def _stated_numbers(self) -> dict[str, float | None]:
         return {"log-probability": self.log_probability, "score": self.score}
 
 

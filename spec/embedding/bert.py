@@ -107,12 +107,16 @@ v, r = given("v", d), given("r", domain="integer", below=K)
 whole = bert(ids, seg, pos, *TABLES, *NORM)
 
 
-def raised(table: Tensor, by: Node, *at: Index) -> Comprehension:
+def add_to_table(table: Tensor, by: Node, *at: Index) -> Comprehension:
     """A table with something added to its entries."""
     return each(table[at] + by, *at)
 
 
-grown = (raised(E, E_more[t, c], t, c), raised(S, S_more[a, c], a, c), raised(P, P_more[p, c], p, c))
+grown = (
+    add_to_table(E, E_more[t, c], t, c),
+    add_to_table(S, S_more[a, c], a, c),
+    add_to_table(P, P_more[p, c], p, c),
+)
 
 bert.theorem(
     "additive",
@@ -140,16 +144,16 @@ bert.theorem(
     "shared",
     "What all rows of one table share might as well stand in another: only the sum is read",
     claim(
-        bert(ids, seg, pos, E, raised(S, v[c], a, c), P, *NORM)[i, c],
+        bert(ids, seg, pos, E, add_to_table(S, v[c], a, c), P, *NORM)[i, c],
         "=",
         joint,
     )
     .keeping(layer_norm)
     .by_definition("every place reads one row of the segments"),
-    claim(bert(ids, seg, pos, raised(E, v[c], t, c), S, P, *NORM)[i, c], "=", joint)
+    claim(bert(ids, seg, pos, add_to_table(E, v[c], t, c), S, P, *NORM)[i, c], "=", joint)
     .keeping(layer_norm)
     .by_definition("and one of the tokens"),
-    claim(bert(ids, seg, pos, E, S, raised(P, v[c], p, c), *NORM)[i, c], "=", joint)
+    claim(bert(ids, seg, pos, E, S, add_to_table(P, v[c], p, c), *NORM)[i, c], "=", joint)
     .keeping(layer_norm)
     .by_definition("and one of the positions"),
     given=v,
@@ -162,7 +166,7 @@ bert.theorem(
     claim(
         bert(ids, each(r, i), pos, E, S, P, *NORM)[i, c],
         "=",
-        bert(ids, each(r, i), pos, raised(E, S[r, c], t, c), each(0, a, c), P, *NORM)[i, c],
+        bert(ids, each(r, i), pos, add_to_table(E, S[r, c], t, c), each(0, a, c), P, *NORM)[i, c],
     )
     .keeping(layer_norm)
     .by_definition("the same three numbers are added up"),

@@ -25,11 +25,11 @@ from spec.language.expr import lift as lift
 from spec.language.expr import log as log
 from spec.language.expr import lt as lt
 from spec.language.expr import rounded as rounded
+from spec.language.expr import set_writer
 from spec.language.expr import sigmoid as sigmoid
 from spec.language.expr import sin as sin
 from spec.language.expr import sqrt as sqrt
 from spec.language.expr import tanh as tanh
-from spec.language.expr import written_by
 from spec.language.formula import Formula as Formula
 from spec.language.formula import Worked as Worked
 from spec.language.formula import constant as constant
@@ -56,4 +56,4 @@ from spec.language.theorem import derive as derive
 from spec.language.theorem import given as given
 from spec.language.trees import substitute as substitute
 
-written_by(unicode)
+set_writer(unicode)

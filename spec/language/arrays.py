@@ -120,7 +120,7 @@ class Comprehension(Binder):
         inner = free_symbols(self.body) - set(self.vars)
         return inner.union(*(free_symbols(size) for size in self.shape))
 
-    def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
+    def substitute(self, changes: Mapping[Basic, Basic]) -> Basic:
         """This node after a capture-avoiding substitution."""
         bound = set(self.vars)
         inner = {old: new for old, new in changes.items() if not bound & free_symbols(old)}

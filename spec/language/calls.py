@@ -11,10 +11,10 @@ from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
 from spec.language.arrays import Comprehension, Tensor, part
-from spec.language.evaluation.dimensions import solved
+from spec.language.evaluation.dimensions import solve_size
 from spec.language.exact import exact
 from spec.language.expr import Arithmetic, Node, arg, as_index, lift
-from spec.language.known import Stated, known
+from spec.language.known import Stated, get_formula
 from spec.language.symbols import Index
 from spec.language.trees import Binder, free_symbols, substitute
 
@@ -57,7 +57,7 @@ class Call(Application):
         parts = (*self.arguments, *self.index)
         return set().union(*(free_symbols(part) for part in parts))
 
-    def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
+    def substitute(self, changes: Mapping[Basic, Basic]) -> Basic:
         """This node after a capture-avoiding substitution."""
         arguments = (substitute(argument, changes) for argument in self.arguments)
         index = (substitute(part, changes) for part in self.index)
@@ -86,7 +86,7 @@ class Pullback(Application):
         """The symbols free in this node."""
         return self.call.free_symbols_unbound() | free_symbols(self.seed)
 
-    def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
+    def substitute(self, changes: Mapping[Basic, Basic]) -> Basic:
         """This node after a capture-avoiding substitution."""
         call = substitute(self.call, changes)
         return Pullback(*call.args, substitute(self.seed, changes), self.args[5])
@@ -107,13 +107,13 @@ class Applied(Arithmetic):
     @property
     def shape(self) -> tuple[sympy.Expr, ...]:
         """The symbolic shape of the result, in the caller's sizes."""
-        callee = known(str(self._call[0]))
+        callee = get_formula(str(self._call[0]))
         sizes = unify(callee, self._call[2].args)
         return tuple(substitute(size, sizes) for size in callee.line(str(self._call[1])).shape)
 
     def __getitem__(self, index: Any) -> Any:
         index = index if isinstance(index, tuple) else (index,)
-        rank = len(known(str(self._call[0])).line(str(self._call[1])).shape)
+        rank = len(get_formula(str(self._call[0])).line(str(self._call[1])).shape)
         if len(index) == rank and not any(isinstance(one, slice) for one in index):
             return self.entry(tuple(as_index(one) for one in index))
         if len(index) > rank:
@@ -191,7 +191,7 @@ def unify(callee: Stated, arguments: tuple[Basic, ...]) -> dict[Basic, Basic]:
             try:
                 for size, actual in zip(item.shape, given, strict=True):
                     if not again or not isinstance(size, sympy.Symbol):
-                        changes |= solved(size, actual, changes) or {}
+                        changes |= solve_size(size, actual, changes) or {}
                     elif sympy.expand(changes[size] - actual) != 0:
                         raise ValueError(f"{size} is not {actual}")
             except ValueError:

@@ -112,7 +112,7 @@ class Node(Arithmetic, sympy.Expr):
         return self
 
     written: ClassVar[Callable[[Any], str]] = repr
-    """How a tree is written as text; rendering, which knows the tree, fills it in (:func:`written_by`)."""
+    """How a tree is written as text; rendering, which knows the tree, fills it in (:func:`set_writer`)."""
 
     def _sympystr(self, printer: Any) -> str:
         return Node.written(self)
@@ -131,7 +131,7 @@ def arg(place: int, kind: type[Part], meaning: str) -> Part:
     return property(lambda node: node.args[place], doc=meaning)  # type: ignore[return-value]
 
 
-def written_by(function: Callable[[Basic], str]) -> None:
+def set_writer(function: Callable[[Basic], str]) -> None:
     """Let trees be written by this function where Python asks for text."""
     Node.written = staticmethod(function)
 

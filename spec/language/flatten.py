@@ -16,10 +16,10 @@ from spec.language.binders import Bound
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
 from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.expr import TRUE, Both, Case, Choice, Either, Literal, Node, Not, Ref
-from spec.language.known import known
-from spec.language.lines import Definition, LineChoice, Span, read_for
+from spec.language.known import get_formula
+from spec.language.lines import Definition, LineChoice, Span, collect_dependencies
 from spec.language.ordering import Group, arrange
-from spec.language.trees import free_symbols, fresh, spelled, substitute, transform, walk
+from spec.language.trees import free_symbols, fresh, spell_tree, substitute, transform, walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,20 +58,20 @@ class Flat:
         for line in self.lines:
             parts += [line.accumulate, line.part, len(line.ranges)]
             trees += [line.left, line.right, *(part for span in line.ranges for part in span)]
-        spelt = (spelled(tree, unnamed) for tree in trees)
+        spelt = (spell_tree(tree, unnamed) for tree in trees)
         return hashlib.sha256("\n".join((*map(str, parts), *spelt)).encode()).hexdigest()
 
     @cached_property
-    def kept(self) -> dict[type, Any]:
+    def memo(self) -> dict[type, Any]:
         """What was made of the lines and can be used again, by its kind."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         """The lines without what was made of them, which cannot be pickled and is made again."""
-        return {name: value for name, value in vars(self).items() if name != "kept"}
+        return {name: value for name, value in vars(self).items() if name != "memo"}
 
 
-def chosen(node: Any, conventions: Mapping[str, str]) -> Any:
+def apply_conventions(node: Any, conventions: Mapping[str, str]) -> Any:
     """``node`` with every convention's choice made, and conditions that always hold dropped."""
 
     def rule(part: Basic) -> Basic | None:
@@ -94,7 +94,7 @@ def own_lines(formula: Any, conventions: Mapping[str, str]) -> tuple[Definition,
     lines: list[Definition] = []
     for item in formula.lines:
         lines.extend(item.options[conventions[item.convention]] if isinstance(item, LineChoice) else (item,))
-    return tuple(replace(line, right=chosen(line.right, conventions)) for line in lines)
+    return tuple(replace(line, right=apply_conventions(line.right, conventions)) for line in lines)
 
 
 def flatten(formula: Any, conventions: Mapping[str, str]) -> Flat:
@@ -131,7 +131,7 @@ class _Flattener:
             right = self.primitive(line.right, line.spans)
             self.lines.append(Definition(line.left, right, line.ranges, line.accumulate))
             self.origin.setdefault(line.name, (self.formula.id, line.name))
-        ordered = [line for group in arrange(self.needed()) for line in group.lines]
+        ordered = [line for group in arrange(self.select_needed_lines()) for line in group.lines]
         return Flat(
             self.formula.id,
             self.formula.inputs,
@@ -143,9 +143,11 @@ class _Flattener:
             self.formula.absent(self.conventions),
         )
 
-    def needed(self) -> list[Definition]:
+    def select_needed_lines(self) -> list[Definition]:
         """The lines of the formula's own, and those of calls that they are made from."""
-        wanted = read_for(self.lines, (line.name for line in own_lines(self.formula, self.conventions)))
+        wanted = collect_dependencies(
+            self.lines, (line.name for line in own_lines(self.formula, self.conventions))
+        )
         return [line for line in self.lines if line.name in wanted]
 
     def primitive(self, node: Any, scope: Mapping[sympy.Symbol, Span]) -> Any:
@@ -156,7 +158,7 @@ class _Flattener:
             outer = tuple(symbol for symbol in scope if symbol in used)
             key = (node.formula_id, node.args[2], tuple((symbol, *scope[symbol]) for symbol in outer))
             if key not in self.inlined:
-                self.inlined[key] = self.inline(known(node.formula_id), node.arguments, outer, scope)
+                self.inlined[key] = self.inline(get_formula(node.formula_id), node.arguments, outer, scope)
             return Ref(self.inlined[key][node.output], *outer, *index)
         if isinstance(node, Pullback):
             raise TypeError(f"{self.formula.id}: a derivative can be used in a theorem, not in a line")
@@ -179,7 +181,7 @@ class _Flattener:
         """Add the callee's lines, vectorised over the ``outer`` indices its arguments depend on; its outputs' new tensors."""
         wanted = {c.name for c in callee.conventions}
         flat = callee.flat({name: option for name, option in self.conventions.items() if name in wanted})
-        arguments = completed(callee, arguments, flat.absent)
+        arguments = complete_arguments(callee, arguments, flat.absent)
         changes = unify(callee, arguments)
         lead_sizes = tuple(scope[symbol][1] + 1 for symbol in outer)
         spans_lead = tuple(scope[symbol] for symbol in outer)
@@ -194,7 +196,7 @@ class _Flattener:
                 tensors[item.name] = self.bind(item, value, outer, lead_sizes, scope)
         constants = {name: self.constant(name, value) for name, value in flat.constants.items()}
         whole = {str(i) for i, one in zip(callee.inputs, arguments, strict=True) if isinstance(one, Tensor)}
-        new = self.renamed(flat, changes, lead_sizes)
+        new = self.rename_tensors(flat, changes, lead_sizes)
 
         def rebind(part: Basic) -> Basic | None:
             if not isinstance(part, Ref):
@@ -218,11 +220,13 @@ class _Flattener:
             left, right = (transform(substitute(part, changes), rebind) for part in (line.left, line.right))
             ranges = tuple((s, substitute(a, changes), substitute(b, changes)) for s, a, b in line.ranges)
             self.lines.append(
-                Definition(left, chosen(right, self.conventions), (*ranges_lead, *ranges), line.accumulate)
+                Definition(
+                    left, apply_conventions(right, self.conventions), (*ranges_lead, *ranges), line.accumulate
+                )
             )
         return {output.name: new[output.name] for output in flat.outputs}
 
-    def renamed(
+    def rename_tensors(
         self, flat: Flat, changes: Mapping[Any, Basic], lead_sizes: tuple[sympy.Expr, ...]
     ) -> dict[str, Tensor]:
         """The tensors of a callee's lines under names that are free here, the leading axes added."""
@@ -255,7 +259,7 @@ class _Flattener:
         vars_, body = (value.vars, value.body) if isinstance(value, Comprehension) else ((), value)
         inner = {symbol: scope[symbol] for symbol in outer}
         inner |= {var: (sympy.S.Zero, size - 1) for var, size in zip(vars_, shape_of(value), strict=True)}
-        right = self.primitive(chosen(body, self.conventions), inner)
+        right = self.primitive(apply_conventions(body, self.conventions), inner)
         if isinstance(right, Ref) and right.tensor.domain == item.domain:
             return View((*outer, *vars_), right)
         target = Tensor(
@@ -283,7 +287,7 @@ class _Flattener:
         return candidate
 
 
-def completed(callee: Any, arguments: tuple[Basic, ...], absent: bool) -> tuple[Basic, ...]:
+def complete_arguments(callee: Any, arguments: tuple[Basic, ...], absent: bool) -> tuple[Basic, ...]:
     """The arguments of a call, a mask that is not given written out where its absence does not stand for True everywhere."""
     if absent or ABSENT not in arguments:
         return arguments

@@ -25,10 +25,10 @@ from spec.language.convention import (
 )
 from spec.language.expr import Node, Ref, lift
 from spec.language.flatten import Flat, flatten
-from spec.language.known import add, known
+from spec.language.known import add, get_formula
 from spec.language.law import Law
 from spec.language.lines import Definition, LineChoice, define
-from spec.language.theorem import Claim, Theorem, settled
+from spec.language.theorem import Claim, Theorem, drop_fixed_indices
 from spec.language.trees import walk
 from spec.language.wellformed.formulas import check_formula
 from spec.language.wellformed.later import Waiting, examination
@@ -138,7 +138,7 @@ class Formula:
         Raises:
             ValueError: an unknown convention or option, named with what is known.
         """
-        return choose(self.id, self._offered, conventions)
+        return choose(self.id, self._conventions_by_name, conventions)
 
     @property
     def theorems(self) -> Mapping[str, Theorem]:
@@ -151,7 +151,7 @@ class Formula:
         return self._theorems
 
     @cached_property
-    def _offered(self) -> tuple[Convention, ...]:
+    def _conventions_by_name(self) -> tuple[Convention, ...]:
         """The conventions that can be chosen."""
         return (*self.conventions, replace(INTERMEDIATES, default=self.intermediates))
 
@@ -197,7 +197,7 @@ class Formula:
         for line in self.definitions:
             for part in walk(line.right):
                 if isinstance(part, Call) and part.formula_id not in found:
-                    callee = found[part.formula_id] = known(part.formula_id)
+                    callee = found[part.formula_id] = get_formula(part.formula_id)
                     if callee.auxiliary:
                         found |= {f.id: f for f in callee.applied}
         return tuple(found.values())
@@ -251,7 +251,7 @@ class Formula:
         for number, c in enumerate(claims, 1):
             if not isinstance(c, Claim):
                 raise TypeError(f"{where}: claim {number} is none: write claim(left, relation, right)")
-        made = tuple(settled(c) for c in claims)
+        made = tuple(drop_fixed_indices(c) for c in claims)
         assumed = tuple(map(lift, listed["assuming"]))
         return self.prove(Theorem(name, title, made, tuple(listed["given"]), sizes, assumed, **stated))
 

@@ -42,12 +42,12 @@ def is_known(formula: Stated) -> bool:
     return _KNOWN.get(formula.id) is formula
 
 
-def known(formula_id: str) -> Any:
+def get_formula(formula_id: str) -> Any:
     """The formula with this ID, among all that have been constructed."""
     return _KNOWN[formula_id]
 
 
-def registered() -> list[str]:
+def list_registered() -> list[str]:
     """The IDs of all formulas that have been constructed, those of tests apart."""
     return [formula_id for formula_id in _KNOWN if not formula_id.startswith("test.")]
 

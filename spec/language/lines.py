@@ -114,7 +114,7 @@ def lines_by_convention(name: str, /, **options: tuple[Definition, ...]) -> Line
     return LineChoice(name, options)
 
 
-def read_for(lines: Iterable[Definition], names: Iterable[str]) -> set[str]:
+def collect_dependencies(lines: Iterable[Definition], names: Iterable[str]) -> set[str]:
     """All tensors from which some are defined, one after the other; themselves among them."""
     return reached(dependencies(lines), names)
 

@@ -50,10 +50,10 @@ class Group:
 def arrange(lines: Iterable[Definition]) -> tuple[Group, ...]:
     """Group lines by tensor, mutual recurrences together, so that each group follows those it depends on."""
     lines = tuple(lines)
-    return _arranged(lines, dependencies(lines), None)
+    return _arrange_groups(lines, dependencies(lines), None)
 
 
-def _arranged(
+def _arrange_groups(
     lines: tuple[Definition, ...], graph: Mapping[str, set[str]], reads: list[_Read] | None
 ) -> tuple[Group, ...]:
     """The groups of some lines; ``reads`` is what lines of a recurrence read of it at the same step, if they are some."""
@@ -119,7 +119,7 @@ def _recurrence(lines: tuple[Definition, ...], cycle: set[str], reads: list[_Rea
             graph: dict[str, set[str]] = {line.name: set() for line in lines}
             for read in left:
                 graph[read.line.name].add(read.ref.tensor.name)
-            return Group(lines, step, _arranged(lines, graph, left))
+            return Group(lines, step, _arrange_groups(lines, graph, left))
     names = ", ".join(sorted(cycle))
     raise ValueError(f"the lines {names} refer to each other without stepping through an index")
 

@@ -16,7 +16,7 @@ from traceback import extract_tb
 from types import ModuleType
 
 from spec.language.formula import Formula
-from spec.language.known import forget, is_known, registered
+from spec.language.known import forget, is_known, list_registered
 from spec.language.wellformed.letters import IllFormed
 
 _ADDRESSES: dict[str, str] = {}
@@ -63,7 +63,7 @@ def formula_at(address: str, ours: Iterable[str] = ()) -> Formula:
     if found.id not in set(ours):
         _check_pitfalls(home, found)
         _ADDRESSES.setdefault(found.id, f"{Path(home).resolve() if by_path else home}:{name}")
-    elif not _imported(found):
+    elif not _is_ours(found):
         if is_known(found):  # so that ours can be stated
             forget(found.id)
         other = f"my.{found.id.split('.')[-1]}"
@@ -90,7 +90,7 @@ def _check_pitfalls(home: str, formula: Formula) -> None:
 def _formula(module: ModuleType, home: str, name: str) -> tuple[str, Formula]:
     """The formula of this name in a module; the only one that it states, where none is named."""
     stated = {key: value for key, value in vars(module).items() if isinstance(value, Formula)}
-    own = {key: value for key, value in stated.items() if not _imported(value)}
+    own = {key: value for key, value in stated.items() if not _is_ours(value)}
     offered = f"it states {', '.join(own)}" if own else "it states none: a formula is made by Formula(...)"
     if not name:
         pages = [key for key, value in own.items() if not value.auxiliary]
@@ -107,7 +107,7 @@ def _formula(module: ModuleType, home: str, name: str) -> tuple[str, Formula]:
     raise Unreadable(f"{home} has no {name!r}; " + (f"did you mean {home}:{close[0]}?" if close else offered))
 
 
-def _imported(formula: Formula) -> bool:
+def _is_ours(formula: Formula) -> bool:
     """Whether a formula is one of ours, imported from where it is stated."""
     home = sys.modules.get(f"spec.{formula.id}")
     return home is not None and any(value is formula for value in vars(home).values())
@@ -134,7 +134,7 @@ def _file(path: Path, shown: str) -> ModuleType:
     assert found.loader is not None
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
-    before = set(registered())
+    before = set(list_registered())
     try:
         found.loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -157,21 +157,21 @@ def _module(name: str) -> ModuleType:
             raise Unreadable(
                 f"there is no module {name!r}; for a file write {name.split('.')[-1]}.py"
             ) from None
-        raise Unreadable(f"{name}: {_said(error)}") from None
+        raise Unreadable(f"{name}: {_describe_error(error)}") from None
     except (Exception, SystemExit) as error:
-        raise Unreadable(f"{name}: {_said(error)}") from None
+        raise Unreadable(f"{name}: {_describe_error(error)}") from None
 
 
 def forget_refused(before: set[str]) -> None:
     """Forget the formulas stated since whose module did not run to its end, so that the file, mended, can be read again."""
-    for formula_id in set(registered()) - before:
+    for formula_id in set(list_registered()) - before:
         if f"spec.{formula_id}" not in sys.modules:
             forget(formula_id)
 
 
 def describe_mistake(error: BaseException, path: Path, shown: str) -> str:
     """What is wrong in a file of statements, in one line that names the file and the line."""
-    return f"{shown}{_line(error, path)}: {_said(error)}"
+    return f"{shown}{_line(error, path)}: {_describe_error(error)}"
 
 
 def _line(error: BaseException, path: Path) -> str:
@@ -182,7 +182,7 @@ def _line(error: BaseException, path: Path) -> str:
     return f", line {lines[-1]}" if lines else ""
 
 
-def _said(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     said = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
     if isinstance(error, IllFormed):  # it names formula, line and symbol itself
         return said

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from spec.language import own
 from spec.language.formula import Formula
-from spec.language.known import registered
+from spec.language.known import list_registered
 from spec.language.procedure import Procedure
 from spec.language.wellformed.later import later
 from spec.language.wellformed.letters import IllFormed
@@ -87,20 +87,20 @@ def _find(formula_id: str) -> Formula:
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(known)}"
         raise UnknownFormula(f"no formula has the ID {formula_id!r}{hint}")
     with later():  # those of the formulas that it applies, until they are read
-        module = _imported(formula_id)
+        module = _import_statement(formula_id)
     for value in vars(module).values():
         if isinstance(value, Formula) and value.id == formula_id:
             return value
     raise UnknownFormula(f"spec.{formula_id} states no formula with the ID {formula_id!r}")
 
 
-def _imported(statement_id: str) -> ModuleType:
+def _import_statement(statement_id: str) -> ModuleType:
     """The module of one of our statements.
 
     Raises:
         IllFormed: a mistake in it, or in one that it imports; one line that names file and line.
     """
-    before = set(registered())
+    before = set(list_registered())
     try:
         return import_module(f"spec.{statement_id}")
     except ModuleNotFoundError:  # what we need is not installed
@@ -153,7 +153,7 @@ def procedures() -> Mapping[str, Procedure]:
     return {
         procedure_id: next(
             value
-            for value in vars(_imported(procedure_id)).values()
+            for value in vars(_import_statement(procedure_id)).values()
             if isinstance(value, Procedure) and value.id == procedure_id
         )
         for procedure_id in procedure_ids()

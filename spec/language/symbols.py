@@ -50,7 +50,7 @@ def indices(names: str = "", /, **ranges: Any) -> tuple[Letter, ...]:
     return (*(Letter(name) for name in names.split()), *(Letter(name, size) for name, size in ranges.items()))
 
 
-def unnamed(name: str) -> sympy.Symbol:
+def make_unnamed_index(name: str) -> sympy.Symbol:
     """An index that is no other, whatever names a statement has."""
     return sympy.Dummy(name, integer=True)
 

@@ -16,7 +16,7 @@ from sympy.core.basic import Basic
 from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
 from spec.language.expr import TRUE, Node, lift
-from spec.language.known import Stated, known
+from spec.language.known import Stated, get_formula
 from spec.language.symbols import Letter, span
 from spec.language.trees import free_symbols, walk
 
@@ -35,7 +35,7 @@ class Cited:
     @property
     def formula(self) -> Any:
         """The formula that it is a theorem of."""
-        return known(self.call.formula_id)
+        return get_formula(self.call.formula_id)
 
     @property
     def theorem(self) -> Any:
@@ -53,7 +53,7 @@ def cite(name: str, applied: Applied, given: Mapping[str, Any]) -> Cited:
         LookupError: the formula has no theorem of this name so far, or it is given something else.
     """
     call = applied.entry(())
-    theorems = known(call.formula_id).theorems
+    theorems = get_formula(call.formula_id).theorems
     if name not in theorems:
         raise LookupError(f"{call.formula_id} has no theorem {name!r} that could be cited")
     sizes = set().union(*(free_symbols(size) for size in theorems[name].sizes.values()))
@@ -112,19 +112,19 @@ class Argued:
 
     def at_most(self, to: Any, why: str, gap: Any = None) -> Self:
         """The expression before is at most ``to``, since ``to`` minus it is ``gap``, a sum of terms that are at least 0."""
-        return self._with(steps=(*self.argument().steps, Step(lift(to), why, "<=", _lifted(gap))))
+        return self._with(steps=(*self.argument().steps, Step(lift(to), why, "<=", _lift_gap(gap))))
 
     def below(self, to: Any, why: str, gap: Any = None) -> Self:
         """The expression before is less than ``to``; as :meth:`at_most`, with a positive ``gap``."""
-        return self._with(steps=(*self.argument().steps, Step(lift(to), why, "<", _lifted(gap))))
+        return self._with(steps=(*self.argument().steps, Step(lift(to), why, "<", _lift_gap(gap))))
 
     def because(self, why: str, gap: Any = None) -> Self:
         """What the last step, to the claim's right side, rests on; ``gap`` as in :meth:`at_most`."""
-        return self._with(why=why, gap=_lifted(gap))
+        return self._with(why=why, gap=_lift_gap(gap))
 
     def by_definition(self, why: str, gap: Any = None) -> Self:
         """The claim follows from the definition alone: there is no line between its sides."""
-        return self._with(why=why, gap=_lifted(gap), definition=True)
+        return self._with(why=why, gap=_lift_gap(gap), definition=True)
 
     def by_induction(
         self,
@@ -234,7 +234,7 @@ def derive() -> Proof:
     return Proof()
 
 
-def _lifted(gap: Any) -> Node | None:
+def _lift_gap(gap: Any) -> Node | None:
     return None if gap is None else lift(gap)
 
 
@@ -315,19 +315,21 @@ class Induction:
     step: tuple[Proof, ...] = ()
 
 
-def settled(claim: Claim, around: frozenset[sympy.Symbol] = frozenset()) -> Claim:
+def drop_fixed_indices(claim: Claim, around: frozenset[sympy.Symbol] = frozenset()) -> Claim:
     """The claim, and those that its proof shows by induction, without the indices that are fixed ``around`` them."""
     over = tuple(pair for pair in claim.over if pair[0] not in around) if claim.inferred else claim.over
-    return replace(claim, over=over, proof=_settled(claim.proof, around | {symbol for symbol, _ in over}))
+    return replace(
+        claim, over=over, proof=_drop_in_proof(claim.proof, around | {symbol for symbol, _ in over})
+    )
 
 
-def _settled(proof: Proof, around: frozenset[sympy.Symbol]) -> Proof:
+def _drop_in_proof(proof: Proof, around: frozenset[sympy.Symbol]) -> Proof:
     shown = proof.induction
     if shown is None:
         return proof
     around = around | {shown.over}
-    claims = tuple(settled(one, around) for one in shown.claims)
-    base, step = (tuple(_settled(one, around) for one in part) for part in (shown.base, shown.step))
+    claims = tuple(drop_fixed_indices(one, around) for one in shown.claims)
+    base, step = (tuple(_drop_in_proof(one, around) for one in part) for part in (shown.base, shown.step))
     return replace(proof, induction=replace(shown, claims=claims, base=base, step=step))
 
 

@@ -31,7 +31,7 @@ def walk(node: Basic) -> Iterator[Basic]:
             waiting.extend(reversed(args))
 
 
-def spelled(node: Basic, unnamed: dict[sympy.Dummy, int]) -> str:
+def spell_tree(node: Basic, unnamed: dict[sympy.Dummy, int]) -> str:
     """The tree part by part, each with how many follow below it, and of a letter its size, too.
 
     Two trees are spelled alike only if they mean the same. ``unnamed`` counts the symbols without a name as they appear.
@@ -44,13 +44,13 @@ def spelled(node: Basic, unnamed: dict[sympy.Dummy, int]) -> str:
 
 def _leaf(part: Basic, unnamed: dict[sympy.Dummy, int]) -> str:
     if isinstance(part, Letter):
-        return f"{part.name} of {'' if part.size is None else f'({spelled(part.size, unnamed)})'}"
+        return f"{part.name} of {'' if part.size is None else f'({spell_tree(part.size, unnamed)})'}"
     if isinstance(part, sympy.Dummy):
         return f"unnamed {unnamed.setdefault(part, len(unnamed))}"
-    return f"{type(part).__name__}={part.name!r}" if isinstance(part, Str) else _written(part)
+    return f"{type(part).__name__}={part.name!r}" if isinstance(part, Str) else _spell_leaf(part)
 
 
-_written = cache(sympy.srepr)
+_spell_leaf = cache(sympy.srepr)
 """A symbol with what is assumed of it, a number."""
 
 
@@ -97,7 +97,7 @@ class Binder(Node):
         """The symbols free in this node."""
         raise NotImplementedError
 
-    def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
+    def substitute(self, changes: Mapping[Basic, Basic]) -> Basic:
         """This node after a capture-avoiding substitution."""
         raise NotImplementedError
 
@@ -115,7 +115,7 @@ def substitute(node: Any, changes: Mapping[Any, Any]) -> Any:
     if isinstance(node, Leaf | Str) or not node.args:
         return node
     if isinstance(node, Binder):
-        return node.substituted(changes)
+        return node.substitute(changes)
     if isinstance(node, Bound):
         inner = {old: new for old, new in changes.items() if node.var not in free_symbols(old)}
         incoming = set().union(*(free_symbols(new) for new in inner.values())) if inner else set()

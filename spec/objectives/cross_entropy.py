@@ -49,7 +49,7 @@ DIVERGENCE = Convention(
 )
 
 
-def asked(place: Index) -> Node:
+def has_target(place: Index) -> Node:
     """The condition that a place has a target."""
     word = le(0, y[place])
     return by_convention("smoothing", all=word, others=word, but_padding=lt(0, y[place]))
@@ -60,7 +60,7 @@ def surprise(share: Any) -> Node:
     return case(lt(0, share), share * log(share))
 
 
-some_asked = Some(asked(l), l)
+some_asked = Some(has_target(l), l)
 every = Sum(log_p[t, v], v)
 spread = by_convention(
     "smoothing",
@@ -90,9 +90,9 @@ cross_entropy = Formula(
         define(log_p[t, v], s[t, v] - log(Sum(exp(s[t, w]), w))),
         define(
             loss[t],
-            case(asked(t), by_convention("divergence", cross_entropy=smoothed, kl=smoothed + rest)),
+            case(has_target(t), by_convention("divergence", cross_entropy=smoothed, kl=smoothed + rest)),
         ),
-        define(count, Sum(1, t, where=asked(t))),
+        define(count, Sum(1, t, where=has_target(t))),
         define(
             L,
             by_convention(
@@ -168,10 +168,10 @@ p = softmax(s)
 Z = tensor("Z", T, meaning="sum of the exponentials of the logits at a place")
 q = tensor("q", T, V, meaning="smoothed target: 1 − ε of the word that stood there, ε of all words alike")
 cross_entropy.let(Z[t], Sum(exp(s[t, w]), w))
-cross_entropy.let(q[t, v], case(asked(t), (1 - epsilon) * delta(v, y[t]) + epsilon / V))
+cross_entropy.let(q[t, v], case(has_target(t), (1 - epsilon) * delta(v, y[t]) + epsilon / V))
 
 lack = log(Z[t]) - s[t, y[t]]
-mean_lack = Sum(lack, t, where=asked(t)) / count
+mean_lack = Sum(lack, t, where=has_target(t)) / count
 
 
 def cost(logit: Node) -> Node:
@@ -186,13 +186,13 @@ entropy = -Sum(drawn * log(drawn), v)
 cross_entropy.theorem(
     "gradient",
     "The gradient with respect to the logits is softmax less smoothed target over the count; 0 where nothing is asked",
-    claim(whole.pullback(g, s)[t, v], "=", g * (p[t, v] - q[t, v]) / count, where=asked(t))
+    claim(whole.pullback(g, s)[t, v], "=", g * (p[t, v] - q[t, v]) / count, where=has_target(t))
     .step(
         g / count * (exp(s[t, v]) / Z[t] - (1 - epsilon) * delta(v, y[t]) - epsilon / V),
         "the cost of a target is ln Z − (1 − ε)·s[y] − ε·mean(s), and the derivative of ln Z is e^s/Z",
     )
     .because("e^s/Z is the softmax"),
-    claim(whole.pullback(g, s)[t, v], "=", 0, where=some_asked & ~asked(t)).by_definition(
+    claim(whole.pullback(g, s)[t, v], "=", 0, where=some_asked & ~has_target(t)).by_definition(
         "no line reads the logits there"
     ),
     given=g,
@@ -203,7 +203,7 @@ cross_entropy.theorem(
     "ignored_without_influence",
     "The logits at places where nothing is asked do not matter",
     claim(
-        cross_entropy(each(case(asked(t), s[t, v], r[t, v]), t, v), y, epsilon), "=", L, where=some_asked
+        cross_entropy(each(case(has_target(t), s[t, v], r[t, v]), t, v), y, epsilon), "=", L, where=some_asked
     ).by_definition("no line reads the logits there"),
     given=r,
     conventions=OVER_ALL,
@@ -217,7 +217,7 @@ cross_entropy.theorem(
         Sum(
             (c[t] + log(Z[t])) - (1 - epsilon) * (s[t, y[t]] + c[t]) - epsilon * Sum(s[t, v] + c[t], v) / V,
             t,
-            where=asked(t),
+            where=has_target(t),
         )
         / count,
         "ln Σ exp(s + c) = c + ln Z",
@@ -230,8 +230,8 @@ cross_entropy.theorem(
 cross_entropy.theorem(
     "unsmoothed",
     "At ε = 0 it is the mean of the negative log-probabilities of the targets",
-    claim(L, "=", -Sum(log(p[t, y[t]]), t, where=asked(t)) / count, where=some_asked)
-    .step(Sum(log(Z[t]) - s[t, y[t]], t, where=asked(t)) / count, "the definition; ε = 0")
+    claim(L, "=", -Sum(log(p[t, y[t]]), t, where=has_target(t)) / count, where=some_asked)
+    .step(Sum(log(Z[t]) - s[t, y[t]], t, where=has_target(t)) / count, "the definition; ε = 0")
     .because("ln(e^s/Z) = s − ln Z"),
     at=PLAIN,
     conventions=OVER_ALL,
@@ -244,7 +244,7 @@ cross_entropy.theorem(
         L,
         "=",
         (1 - epsilon) * cross_entropy(s, y, 0)
-        - epsilon * (Sum(Sum(log_p[t, v], v) / V, t, where=asked(t)) / count),
+        - epsilon * (Sum(Sum(log_p[t, v], v) / V, t, where=has_target(t)) / count),
         where=some_asked,
     ).by_definition("the sum over the places split"),
     conventions=OVER_ALL,
@@ -283,7 +283,10 @@ cross_entropy.theorem(
     "nothing_known",
     "Where all logits of a place are alike, a target costs ln V, whatever the smoothing",
     claim(cross_entropy(each(c[t], t, v), y, epsilon), "=", log(V), where=some_asked)
-    .step(Sum(log(V * exp(c[t])) - c[t], t, where=asked(t)) / count, "(1 − ε)·c + ε·c = c, and Σ e^c = V·e^c")
+    .step(
+        Sum(log(V * exp(c[t])) - c[t], t, where=has_target(t)) / count,
+        "(1 − ε)·c + ε·c = c, and Σ e^c = V·e^c",
+    )
     .because("ln(V·e^c) = ln V + c, and the count cancels"),
     given=c,
     conventions=OVER_ALL,
@@ -308,7 +311,7 @@ cross_entropy.theorem(
         L,
         "=",
         (1 - share) * cross_entropy(s, y, 0)
-        - share * (Sum(Sum(log_p[t, v], v) / V, t, where=asked(t)) / count),
+        - share * (Sum(Sum(log_p[t, v], v) / V, t, where=has_target(t)) / count),
         where=some_asked & lt(1, V),
     ).by_definition("the sum over the places splits, and ε + ε/(V − 1) = ε·V/(V − 1)"),
     conventions={"smoothing": "others", **COST},

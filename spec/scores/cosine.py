@@ -1,6 +1,6 @@
 """The cosine score: how nearly a key points where the query points, lengths apart."""
 
-from spec.similarity.cosine import EPS, ZERO_VECTOR, between
+from spec.similarity.cosine import EPS, ZERO_VECTOR, claim_bounds
 from spec.similarity.cosine import cosine as cosine_of
 from spec.vocabulary import *
 
@@ -68,7 +68,7 @@ cosine.theorem(
 cosine.theorem(
     "bounded",
     "The score of a query and a key, neither of them zero, lies between -1 and 1",
-    *between(s[i, j], qhat[i, c], khat[j, c], c, neither_zero),
+    *claim_bounds(s[i, j], qhat[i, c], khat[j, c], c, neither_zero),
     conventions={"eps": "none"},
 )
 

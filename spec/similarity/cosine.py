@@ -91,7 +91,7 @@ cosine.let(xhat[j], x[j] / x_norm)
 cosine.let(yhat[j], y[j] / y_norm)
 
 
-def between(value: Node, a: Node, b: Node, j: Index, where: Node) -> tuple[Claim, Claim]:
+def claim_bounds(value: Node, a: Node, b: Node, j: Index, where: Node) -> tuple[Claim, Claim]:
     """−1 ≤ value ≤ 1 for a value that is Σⱼ a·b, both of length 1."""
     product, squares = Sum(a * b, j), Sum(a**2 + b**2, j) / 2
     return (
@@ -109,7 +109,7 @@ def between(value: Node, a: Node, b: Node, j: Index, where: Node) -> tuple[Claim
 cosine.theorem(
     "bounded",
     "The cosine of two vectors, neither of them zero, lies between -1 and 1",
-    *between(lift(cosine(x, y)), xhat[j], yhat[j], j, neither_zero),
+    *claim_bounds(lift(cosine(x, y)), xhat[j], yhat[j], j, neither_zero),
     conventions={"eps": "none"},
 )
 

@@ -140,10 +140,10 @@ blank, shown = each(case(real[i], x[i, l], 0), i, l), each(mask[i, j] & real[j],
 
 def reads(rows: Tensor | Comprehension) -> Applied:
     """What attention makes of rows: it reads them as they are, or normalised."""
-    return multi_head(read(rows), read(rows), *ATTENTION, mask)
+    return multi_head(read_rows(rows), read_rows(rows), *ATTENTION, mask)
 
 
-def read(rows: Tensor | Comprehension) -> Comprehension:
+def read_rows(rows: Tensor | Comprehension) -> Comprehension:
     """The rows that attention reads."""
     normalised = layer_norm(rows[i], gamma_1, beta_1, eps)[l]
     return each(by_convention("norm", post=rows[i, l], pre=normalised), i, l)

@@ -77,7 +77,7 @@ EMBEDDING_SCALE = Convention(
 )
 
 
-def embedded(ids: Tensor, place: Index, length: Node) -> Node:
+def embed_token(ids: Tensor, place: Index, length: Node) -> Node:
     """The vector of the token at a place, with its position."""
     looked_up = token(ids, E)[place, c]
     return (
@@ -120,9 +120,9 @@ model = Formula(
     },
     inputs=(s, t, E, *ENCODER, *DECODER, eps, mask),
     lines=(
-        define(X[i, c], embedded(s, i, n)),
+        define(X[i, c], embed_token(s, i, n)),
         define(x, encoder(X, *ENCODER, eps, each(mask[k], i, k))),
-        define(Y[j, c], embedded(t, j, m)),
+        define(Y[j, c], embed_token(t, j, m)),
         define(y, decoder(Y, x, *DECODER, eps, each(mask[k], j, k))),
         define(p, output(y, each(E[v, c], c, v))),
     ),

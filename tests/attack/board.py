@@ -30,7 +30,7 @@ from spec.language import (
     tensor,
 )
 from spec.language.binders import Max
-from spec.language.theorem import settled
+from spec.language.theorem import drop_fixed_indices
 from spec.language.trees import walk
 
 # Letters ------------------------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class FalseClaim:
         if isinstance(built, Theorem):
             return built
         claims = built if isinstance(built, tuple) else (built,)
-        claims = tuple(settled(claim) for claim in claims)
+        claims = tuple(drop_fixed_indices(claim) for claim in claims)
         rest = dict(self.stated)
         rest["sizes"] = {size: sympy.sympify(value) for size, value in rest.get("sizes", {}).items()}
         rest.setdefault("given", mentioned(claims, rest.get("assuming", ()), self.formula))

@@ -29,7 +29,7 @@ from spec.language import (
 from spec.language.binders import Every, Max, Some, Sum
 from spec.language.expr import TRUE, Node
 from spec.language.symbols import Letter, indices
-from spec.language.theorem import Theorem, settled
+from spec.language.theorem import Theorem, drop_fixed_indices
 from spec.language.trees import substitute
 from tests.attack.board import (
     B,
@@ -246,5 +246,5 @@ def theorems(draw: Any) -> Theorem:
             ]
         )
     )
-    made = settled(made)
+    made = drop_fixed_indices(made)
     return Theorem("random", "random", (made,), mentioned((made,), assuming, anything), assuming=assuming)

@@ -23,7 +23,7 @@ from spec.language.evaluation.arithmetic import Undecided
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings
 from spec.language.expr import TRUE, Literal, Node, Power, Ref, case, lift
-from spec.language.flatten import chosen
+from spec.language.flatten import apply_conventions
 from spec.language.formula import Formula
 from spec.language.proving.evaluating.points import BallApplications
 from spec.language.proving.proof import conventions_of
@@ -137,7 +137,7 @@ class _Judge:
     # Trees --------------------------------------------------------------------------------------------------------------
 
     def _read(self, tree: Node) -> Node:
-        tree = chosen(elaborate(tree, self.formula), self.conventions)
+        tree = apply_conventions(elaborate(tree, self.formula), self.conventions)
         return transform(tree, lambda part: self._own(part) if isinstance(part, Tensor) else None)
 
     def _own(self, tensor: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from torch import nn
 
 from tests.mutants import right, wrong
 from tests.mutants.recurrent import call_with, hollow
-from verify.adapt.layout import flat, opened
+from verify.adapt.layout import flat, restore_lead
 
 CELL, LSTM = "recurrent.lstm_cell", "recurrent.lstm"
 
@@ -113,7 +113,7 @@ def torch_cell(x, h, s, *parts):
     W_x, W_h, b = (torch.cat([parts[3 * block + k] for block in (1, 2, 0, 3)]) for k in range(3))
     states = [flat(h, lead, 1), flat(s, lead, 1)]
     new, inner = torch.lstm_cell(flat(x, lead, 1), states, W_x, W_h, b, torch.zeros_like(b))
-    return opened(new, lead), opened(inner, lead)
+    return restore_lead(new, lead), restore_lead(inner, lead)
 
 
 @right(CELL)
@@ -235,7 +235,7 @@ def torch_module(x, h, s, W_x, W_h, b):
     weights = {"weight_ih_l0": W_x, "weight_hh_l0": W_h, "bias_ih_l0": torch.zeros_like(b), "bias_hh_l0": b}
     first = flat(h, lead, 1)[None], flat(s, lead, 1)[None]
     states, (_, last) = call_with(module, weights, flat(x, lead, 2), first)
-    return opened(states, lead), opened(last[0], lead)
+    return restore_lead(states, lead), restore_lead(last[0], lead)
 
 
 @right(LSTM, gate_order="gifo")
@@ -245,7 +245,7 @@ def torch_reordered(x, h, s, W_x, W_h, b):
     rows = torch.cat([torch.arange(d) + d * "gifo".index(block) for block in "ifgo"])
     parts, first = [W_x[rows], W_h[rows], b[rows], 0 * b], [flat(h, lead, 1)[None], flat(s, lead, 1)[None]]
     states, _, last = torch.lstm(flat(x, lead, 2), first, parts, True, 1, 0.0, False, False, True)
-    return opened(states, lead), opened(last[0], lead)
+    return restore_lead(states, lead), restore_lead(last[0], lead)
 
 
 @right(LSTM)

@@ -7,7 +7,7 @@ from tests.mutants import right, wrong
 from tests.mutants.lstm import run, stepping
 from tests.mutants.recurrent import call_with, hollow
 from tests.mutants.recurrent_layers import ends
-from verify.adapt.layout import flat, opened
+from verify.adapt.layout import flat, restore_lead
 
 STACKED, BOTH = "recurrent.lstm_stacked", "recurrent.lstm_bidirectional"
 
@@ -133,8 +133,8 @@ def torch_module(x, h, s, W_x, W_h, b, U):
         weights |= {f"bias_ih_l{l}": torch.zeros_like(b[l]), f"bias_hh_l{l}": b[l]}
     first = tuple(flat(part, lead, 2).transpose(0, 1).contiguous() for part in (h, s))
     states, last = call_with(module, weights, flat(x, lead, 2), first)
-    last_h, last_s = (opened(part.transpose(0, 1), lead) for part in last)
-    return opened(states, lead), last_h, last_s
+    last_h, last_s = (restore_lead(part.transpose(0, 1), lead) for part in last)
+    return restore_lead(states, lead), last_h, last_s
 
 
 @right(STACKED)
@@ -223,7 +223,7 @@ def torch_bidirectional(x, h, s, W_x, W_h, b):
     first = [flat(part, lead, 2).transpose(0, 1).contiguous() for part in (h, s)]
     parts = [part for way in range(2) for part in (W_x[way], W_h[way], b[way], torch.zeros_like(b[way]))]
     states, _, _ = torch.lstm(flat(x, lead, 2), first, parts, True, 1, 0.0, False, True, True)
-    return opened(states, lead)
+    return restore_lead(states, lead)
 
 
 @right(BOTH)

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from tests.mutants import right, wrong
-from verify.adapt.layout import flat, opened
+from verify.adapt.layout import flat, restore_lead
 
 CELL, RNN = "recurrent.rnn_cell", "recurrent.rnn"
 
@@ -122,7 +122,7 @@ def by_einsum(x, h, W_xh, W_hh, W_hy):
 def torch_cell(x, h, W_xh, W_hh, W_hy):
     """``torch.rnn_tanh_cell`` with biases of 0."""
     zero, lead = W_hh.new_zeros(W_hh.shape[0]), x.shape[:-1]
-    new = opened(torch.rnn_tanh_cell(flat(x, lead, 1), flat(h, lead, 1), W_xh, W_hh, zero, zero), lead)
+    new = restore_lead(torch.rnn_tanh_cell(flat(x, lead, 1), flat(h, lead, 1), W_xh, W_hh, zero, zero), lead)
     return new, new @ W_hy.mT
 
 
@@ -232,7 +232,7 @@ def torch_module(x, h, W_xh, W_hh, W_hy):
     lead, (d, p) = x.shape[:-2], W_xh.shape
     module = hollow(lambda: nn.RNN(p, d, bias=False, batch_first=True))
     weights = {"weight_ih_l0": W_xh, "weight_hh_l0": W_hh}
-    states = opened(call_with(module, weights, flat(x, lead, 2), flat(h, lead, 1)[None])[0], lead)
+    states = restore_lead(call_with(module, weights, flat(x, lead, 2), flat(h, lead, 1)[None])[0], lead)
     return states, words(states, W_hy)
 
 

@@ -5,7 +5,7 @@ from torch import nn
 
 from tests.mutants import right, wrong
 from tests.mutants.recurrent import call_with, hollow, inflow, run, stepping
-from verify.adapt.layout import flat, opened
+from verify.adapt.layout import flat, restore_lead
 
 STACKED, BOTH = "recurrent.stacked", "recurrent.bidirectional"
 
@@ -95,7 +95,7 @@ def torch_module(x, h, W_xh, W_hh, U):
     weights |= {f"weight_hh_l{l}": W for l, W in enumerate(W_hh)}
     first = flat(h, lead, 2).transpose(0, 1).contiguous()
     states, last = call_with(module, weights, flat(x, lead, 2), first)
-    return opened(states, lead), opened(last.transpose(0, 1), lead)
+    return restore_lead(states, lead), restore_lead(last.transpose(0, 1), lead)
 
 
 @right(STACKED)
@@ -197,7 +197,7 @@ def torch_bidirectional(x, h, W_xf, W_hf, W_xb, W_hb):
     first = flat(h, lead, 2).transpose(0, 1).contiguous()
     parts = [W_xf, W_hf, W_xb, W_hb]
     states, _ = torch.rnn_tanh(flat(x, lead, 2), first, parts, False, 1, 0.0, False, True, True)
-    return opened(states, lead)
+    return restore_lead(states, lead)
 
 
 @right(BOTH)

@@ -26,7 +26,7 @@ def packed_texts() -> Iterator[pack.Problem]:
             second = None if b is None else tuple(range(20, 20 + b))
             problem = pack.Problem(tuple(range(10, 10 + a)), second, 1, 2, longest, conventions)
             try:
-                pack.kept(problem)
+                pack.truncate_lengths(problem)
             except ValueError:
                 continue
             yield problem
@@ -44,7 +44,7 @@ def test_packing_satisfies_every_requirement_in_every_small_problem() -> None:
     for problem in packed_texts():
         for requirement in pack.pack.requirements:
             assert requirement.broken(problem, pack.reference) == "", (requirement.name, problem)
-        kept = pack.kept(problem)
+        kept = pack.truncate_lengths(problem)
         cut.add((len(problem.a) > kept[0], len(problem.b or ()) > kept[1]))
     assert len(cut) == 4
 

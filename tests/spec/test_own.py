@@ -40,12 +40,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A user's directory; what is read from it is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    modules, stated = set(sys.modules), set(known.registered())
+    modules, stated = set(sys.modules), set(known.list_registered())
     yield tmp_path
     for name in set(sys.modules) - modules:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
-    for formula_id in set(known.registered()) - stated:
+    for formula_id in set(known.list_registered()) - stated:
         if f"spec.{formula_id}" not in sys.modules:
             known.forget(formula_id)
 

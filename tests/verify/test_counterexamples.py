@@ -18,9 +18,9 @@ import pytest
 from tests.verify.scripts import users
 from verify import Unusable, check, replay
 from verify.command.cli import main
-from verify.inputs.examples import rounded
-from verify.report import SPELLED, CheckResult, Counterexample, Report, decode, encode
-from verify.targets import chosen
+from verify.inputs.examples import round_to
+from verify.report import MOST_WRITTEN_OUT, CheckResult, Counterexample, Report, decode, encode
+from verify.targets import choose_targets
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
@@ -104,8 +104,8 @@ def alone(report: Report, found: CheckResult) -> dict[str, Any]:
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
 def test_real_arrays_come_back_bit_for_bit(dtype: str) -> None:
     """Values of every type, NaN, infinities and −0; as numbers where they are few, by their bytes where they are many."""
-    for count in (0, 3, SPELLED + 1):
-        values = rounded(np.random.default_rng(0).standard_normal((2, count)), dtype)
+    for count in (0, 3, MOST_WRITTEN_OUT + 1):
+        values = round_to(np.random.default_rng(0).standard_normal((2, count)), dtype)
         if count:
             values[0, :3] = np.nan, -np.inf, -0.0
         written = json.loads(json.dumps(encode(values), allow_nan=False))
@@ -114,7 +114,7 @@ def test_real_arrays_come_back_bit_for_bit(dtype: str) -> None:
         assert again.shape == values.shape
         assert np.array_equal(again, values, equal_nan=True)
         assert np.array_equal(np.signbit(again), np.signbit(values))
-        assert ("values" in written) == (values.size <= SPELLED)
+        assert ("values" in written) == (values.size <= MOST_WRITTEN_OUT)
 
 
 def test_all_that_a_counterexample_holds_comes_back() -> None:
@@ -214,7 +214,7 @@ def test_what_has_no_example_is_checked_again(own: ModuleType) -> None:
     report = check(never, "attention.hard", max_examples=5, causes=False)
     failed = next(each for each in report.falsified if each.kind == "law")
     assert replay(alone(report, failed), never).verdict == "falsified"
-    ours = next(target for target in chosen(["attention.hard"], ["impl"])).load()
+    ours = next(target for target in choose_targets(["attention.hard"], ["impl"])).load()
     assert replay(alone(report, failed), ours).verdict == "conforms"
 
 
@@ -226,7 +226,7 @@ def never(q: Any, k: Any, v: Any, generator: Any, mask: Any = None) -> Any:
 
 def test_a_target_of_ours_is_found_by_its_name() -> None:
     """A report of ``attnspec verify`` names no module."""
-    target = next(each for each in chosen([NORM], ["torch"]))
+    target = next(each for each in choose_targets([NORM], ["torch"]))
     report = check(target.load(), NORM, max_examples=10, conventions={"eps": "outside"}, causes=False)
     report.target, report.importable = target.label, ""
     assert replay(alone(report, report.falsified[0])).verdict == "falsified"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verify.faults import complaint, said_by
+from verify.faults import complaint, describe_error
 
 
 class MuteError(Exception):
@@ -31,4 +31,4 @@ def test_it_is_one_line_that_can_be_written(error: BaseException, said: str) -> 
 
 def test_a_long_text_is_cut() -> None:
     """Its beginning says what is wrong."""
-    assert said_by(ValueError("a" * 999)) == "a" * 240 + " …"
+    assert describe_error(ValueError("a" * 999)) == "a" * 240 + " …"

@@ -12,7 +12,7 @@ from spec.language.registry import statement, statement_ids
 from tests.mutants import Variant, variants
 from verify.checking import check
 from verify.command import tasks
-from verify.command.mutants import headlines_said, judged, until_falsified
+from verify.command.mutants import headlines_said, judge_variant, until_falsified
 from verify.command.tasks import Task, TaskResult
 from verify.faults import Unusable
 from verify.report import CheckResult, Counterexample, Reason, Report
@@ -157,14 +157,14 @@ def run(variant: Variant) -> TaskResult:
 @pytest.mark.parametrize("variant", picked(WRONG), ids=lambda v: f"{v.formula_id}-{v.name}")
 def test_a_wrong_variant_is_falsified(variant: Variant) -> None:
     """A wrong variant is falsified, by something compared and not by an exception alone."""
-    fine, verdict, by = judged(False, run(variant))
+    fine, verdict, by = judge_variant(False, run(variant))
     assert fine, (verdict, by)
 
 
 @pytest.mark.parametrize("variant", picked(RIGHT), ids=lambda v: f"{v.formula_id}-{v.name}")
 def test_a_right_variant_conforms(variant: Variant) -> None:
     """A right variant, however it is written, conforms."""
-    fine, verdict, by = judged(True, run(variant))
+    fine, verdict, by = judge_variant(True, run(variant))
     assert fine, (verdict, by)
 
 
@@ -245,11 +245,13 @@ def test_an_exception_alone_does_not_count() -> None:
     )
     example = Counterexample({}, "float64", got=1.0, expected=2.0)
     compared = CheckResult("value in float32", "value", "falsified", counterexample=example)
-    assert not judged(False, outcome(raised))[0]
-    assert judged(False, outcome(raised, compared))[0]
-    assert not judged(True, outcome(compared))[0]
-    assert not judged(False, TaskResult(Task("variant", "x", "scores.dot"), error="ZeroDivisionError"))[0]
-    assert not judged(False, outcome(CheckResult("value", "value", "conforms")))[0]
+    assert not judge_variant(False, outcome(raised))[0]
+    assert judge_variant(False, outcome(raised, compared))[0]
+    assert not judge_variant(True, outcome(compared))[0]
+    assert not judge_variant(
+        False, TaskResult(Task("variant", "x", "scores.dot"), error="ZeroDivisionError")
+    )[0]
+    assert not judge_variant(False, outcome(CheckResult("value", "value", "conforms")))[0]
 
 
 def test_a_right_variant_is_not_imprecise_unless_it_declares_coarse_sums() -> None:
@@ -261,11 +263,11 @@ def test_a_right_variant_is_not_imprecise_unless_it_declares_coarse_sums() -> No
         return TaskResult(Task("variant", "x", "scores.dot"), report)
 
     assert (
-        judged(False, TaskResult(Task("variant", "x", "scores.dot"), outcome("accumulate").report))[1]
+        judge_variant(False, TaskResult(Task("variant", "x", "scores.dot"), outcome("accumulate").report))[1]
         == "imprecise"
     )
-    assert not judged(True, outcome("accumulate"))[0]
-    assert judged(True, outcome("storage"))[0]
+    assert not judge_variant(True, outcome("accumulate"))[0]
+    assert judge_variant(True, outcome("storage"))[0]
 
 
 def test_the_first_violation_is_timed():

@@ -55,7 +55,7 @@ def test_other_questions_are_evaluated(other: str) -> None:
 def test_announced_questions_are_answered_with_the_first_of_them() -> None:
     """More of them from turn to turn: 1, 2, 4, 8."""
     made, every = Oracle(), pairs(15)
-    made.ahead((DOT, inputs, "float32") for inputs in every)
+    made.announce((DOT, inputs, "float32") for inputs in every)
     answers = [made.ask(DOT, [inputs], SINGLE, "float32")[0] for inputs in every]
     assert made.evaluations == 4
     for inputs, answer in zip(every, answers, strict=True):
@@ -66,7 +66,7 @@ def test_announced_questions_are_answered_with_the_first_of_them() -> None:
 def test_announced_questions_of_other_shapes_or_types_wait() -> None:
     """Only equal shapes go together, and what is announced for a type is not evaluated for another."""
     made, every = Oracle(), [*pairs(4), *pairs(4, 7)]
-    made.ahead((DOT, inputs, "float64") for inputs in every)
+    made.announce((DOT, inputs, "float64") for inputs in every)
     for inputs in every[:4]:
         made.ask(DOT, [inputs], SINGLE, "float32")
     assert made.evaluations == 4
@@ -77,7 +77,7 @@ def test_what_cannot_be_evaluated_does_not_speak_for_the_others() -> None:
     made, every = Oracle(), pairs(3)
     every[2]["x"] = np.array(["no number"] * 5)
     made.turn = 5
-    made.ahead((DOT, inputs, "float32") for inputs in every)
+    made.announce((DOT, inputs, "float32") for inputs in every)
     (answer,) = made.ask(DOT, [every[0]], SINGLE, "float32")
     assert np.isfinite(answer[0][0])
     with pytest.raises(ValueError, match="could not convert"):

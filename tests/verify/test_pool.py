@@ -20,7 +20,7 @@ from verify.pool import THREADS, Lost, Queue, _environment, run_task, run_tasks
 
 def work(task: Any) -> Any:
     """What a worker does: a task is a number, or how to end."""
-    last_call.begins(f"called with {task},")
+    last_call.record_call(f"called with {task},")
     ends: dict[Any, Callable[[], Any]] = {
         "leaves": lambda: ctypes.CDLL(None)._exit(0),
         "exits": lambda: os._exit(3),

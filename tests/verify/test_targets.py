@@ -20,8 +20,8 @@ from verify.decoding.tokens import Texts, TokenJudge, Words
 from verify.inputs.examples import Example, Space
 from verify.inputs.size_rules import Supported
 from verify.subject.caller import Caller
-from verify.targets import PACKAGES, TARGETS, Target, chosen, peer_version
-from verify.targets.ours import implemented
+from verify.targets import PACKAGES, TARGETS, Target, choose_targets, peer_version
+from verify.targets.ours import is_implemented
 
 
 def named(target: Target) -> str:
@@ -142,11 +142,11 @@ def test_every_formula_that_we_implement_is_a_target() -> None:
 
 def test_an_implementation_is_found_without_importing_it() -> None:
     """Parts, which bear no formula's ID, are found as well: the registry tells which are formulas."""
-    assert implemented("attention.self")
-    assert implemented("attention.attend")
-    assert not implemented("attention.weighted")
-    assert not implemented("attention.nothing_like_it")
-    assert not implemented("nothing.like_it")
+    assert is_implemented("attention.self")
+    assert is_implemented("attention.attend")
+    assert not is_implemented("attention.weighted")
+    assert not is_implemented("attention.nothing_like_it")
+    assert not is_implemented("nothing.like_it")
 
 
 def test_labels_are_unique() -> None:
@@ -156,12 +156,12 @@ def test_labels_are_unique() -> None:
 
 def test_choosing() -> None:
     """Targets are chosen by formula, by peer, by label or by name; unknown names choose nothing."""
-    assert chosen() == list(TARGETS)
-    assert {t.peer for t in chosen((), ["torch"])} == {"torch"}
-    assert [t.name for t in chosen((), ["nn.LayerNorm"])] == ["nn.LayerNorm"]
-    assert [t.name for t in chosen((), ["torch nn.layernorm"])] == ["nn.LayerNorm"]
-    assert {t.formula_id for t in chosen(["masking.mlm"])} == {"masking.mlm"}
-    assert chosen((), ["jax"]) == []
+    assert choose_targets() == list(TARGETS)
+    assert {t.peer for t in choose_targets((), ["torch"])} == {"torch"}
+    assert [t.name for t in choose_targets((), ["nn.LayerNorm"])] == ["nn.LayerNorm"]
+    assert [t.name for t in choose_targets((), ["torch nn.layernorm"])] == ["nn.LayerNorm"]
+    assert {t.formula_id for t in choose_targets(["masking.mlm"])} == {"masking.mlm"}
+    assert choose_targets((), ["jax"]) == []
 
 
 def test_a_peer_that_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,5 +185,5 @@ def test_the_list_of_targets_imports_no_framework() -> None:
 @pytest.mark.parametrize("target", [target for target in TARGETS if target.needs], ids=lambda t: t.label)
 def test_what_a_version_has_is_read_off_its_source_as_it_is_found_in_it(target: Target) -> None:
     """The list, which imports nothing, and a run agree on whether a target is there."""
-    assert target.written == (not target.lacking())
-    assert not replace(target, needs=f"{target.needs}_not").written
+    assert target.installed == (not target.explain_absence())
+    assert not replace(target, needs=f"{target.needs}_not").installed

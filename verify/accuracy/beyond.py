@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from verify.accuracy.calls import Comparison, gradient_of, value_of
-from verify.accuracy.gradable import expected_at
-from verify.accuracy.lost_digits import Explained, held
+from verify.accuracy.gradable import expect_at
+from verify.accuracy.lost_digits import DigitLoss, evaluate_rounded
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
 from verify.properties.judge import Judge
@@ -51,7 +51,7 @@ def violation(judge: Judge, caller: Caller, example: Example, compared: Comparis
     """
     own, error = _furthest(judge, example, compared)
     if own.fails:
-        return _said(own, example)
+        return _describe_outcome(own, example)
     if not double or example.dtype == EXACT:
         return Beyond()
     exact = replace(example, dtype=EXACT)
@@ -61,13 +61,13 @@ def violation(judge: Judge, caller: Caller, example: Example, compared: Comparis
         return Beyond()
     other, remaining = _furthest(judge, exact, again)
     if other.fails:
-        return replace(_said(other, exact), double=again)
+        return replace(_describe_outcome(other, exact), double=again)
     return Beyond("in float64 it is off by as much" if remaining > ACCOUNTED * error else "")
 
 
 def _furthest(judge: Judge, example: Example, compared: Comparison) -> tuple[Outcome, float]:
     """The entry that is furthest beyond its bound, and the largest error."""
-    found = expected_at(judge, example, example.dtype, "gradient" if example.cotangents else "value")
+    found = expect_at(judge, example, example.dtype, "gradient" if example.cotangents else "value")
     expected = {name: each for name, each in found.items() if name in compared.got}
     got = compared.furthest({name: each.value for name, each in expected.items()})
     with np.errstate(all="ignore"):
@@ -76,14 +76,14 @@ def _furthest(judge: Judge, example: Example, compared: Comparison) -> tuple[Out
     return worst([compare(each, got[name]) for name, each in expected.items()]), max(most, default=0.0)
 
 
-def _said(outcome: Outcome, example: Example) -> Beyond:
+def _describe_outcome(outcome: Outcome, example: Example) -> Beyond:
     if outcome.got is None or outcome.expected is None or not np.isfinite(outcome.got):
         return Beyond(f"not finite in {example.dtype}", True)
     off = abs(outcome.got - outcome.expected)
     return Beyond(f"off by {off:.2g} in {example.dtype}, {outcome.ratio:.2g} times the bound", True)
 
 
-def accounts_for(place: Explained, judge: Judge, failed: Sequence[Counterexample]) -> bool:
+def accounts_for(place: DigitLoss, judge: Judge, failed: Sequence[Counterexample]) -> bool:
     """Whether a line held in a coarser type explains these failures of values, too: what fails in float64 otherwise is another
     matter.
     """
@@ -91,7 +91,7 @@ def accounts_for(place: Explained, judge: Judge, failed: Sequence[Counterexample
     for each in failed:
         if each.what not in names or each.index is None or each.got is None or each.expected is None:
             return False
-        made = next(held(judge.flat, each.inputs, [(place.name, place.dtype)]))[each.what]
+        made = next(evaluate_rounded(judge.flat, each.inputs, [(place.name, place.dtype)]))[each.what]
         left, off = made[each.index] - each.got, each.expected - each.got
         if not abs(left) <= ACCOUNTED * abs(off):
             return False

@@ -21,10 +21,10 @@ from spec.language.flatten import Flat
 from verify.inputs.examples import Example
 from verify.inputs.layouts import with_gaps
 from verify.inputs.mask_kinds import fits
-from verify.inputs.sizes import sizing
+from verify.inputs.sizes import make_sizing
 from verify.properties.gradients import backward
 from verify.properties.judge import Judge
-from verify.properties.scenarios import passed_once
+from verify.properties.scenarios import pass_once
 from verify.properties.slopes import differentiable, gradient_question
 from verify.subject.caller import Caller
 from verify.subject.returned import values
@@ -72,7 +72,7 @@ WAYS = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a callable made of an example, the lines that say what it should be, and how it was called.
+    """One call of an example: what the callable returned, the expected values, and the way it was called.
 
     What comes of a batch has its members along the first axis, of all of which the lines say the same.
     """
@@ -108,7 +108,7 @@ def ways(judge: Judge, caller: Caller, example: Example, kind: str) -> tuple[Way
     """The ways besides the plain one in which an example can be called; those that come to the same are one."""
     roles = {tensor.role for tensor in judge.formula.tensors}
     batched = "data" in roles and caller.leading != (0,) and not example.batch
-    masked = caller.takes_mask and not _masks(judge, example).keys() - _permitting(judge, example).keys()
+    masked = caller.takes_mask and not _masks(judge, example).keys() - _make_open_masks(judge, example).keys()
     slopes = kind == "value" and bool(differentiable(judge))
     found = [
         replace(
@@ -124,8 +124,8 @@ def ways(judge: Judge, caller: Caller, example: Example, kind: str) -> tuple[Way
 
 def value_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -> Comparison:
     """The values."""
-    asked = _called(judge, example, way)
-    arguments = passed_once(judge, asked, _arguments(caller, asked, way, way.training))
+    asked = _arrange_call(judge, example, way)
+    arguments = pass_once(judge, asked, _arguments(caller, asked, way, way.training))
     with torch.inference_mode() if way.serving else nullcontext():
         results = caller.results(arguments, asked.sizes, asked.batch, asked.dtype)
         found = {
@@ -149,7 +149,7 @@ def gradient_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN
     Raises:
         Fault: the call or the backward pass fails.
     """
-    asked = _called(judge, example, way)
+    asked = _arrange_call(judge, example, way)
     arguments = _arguments(caller, asked, way, True)
     outputs = caller.results(arguments, asked.sizes, asked.batch, asked.dtype)
     if any(out.requires_grad for out in outputs):
@@ -172,7 +172,7 @@ def _masks(judge: Judge, example: Example) -> dict[str, Any]:
     return {t.name: example.inputs.get(t.name) for t in judge.formula.tensors if t.role == "mask"}
 
 
-def _permitting(judge: Judge, example: Example) -> dict[str, Any]:
+def _make_open_masks(judge: Judge, example: Example) -> dict[str, Any]:
     """For each mask that is absent one that permits everything, where the callable takes such masks."""
     permits = judge.conventions.get("polarity") != "true_drops"
     made = {}
@@ -184,18 +184,18 @@ def _permitting(judge: Judge, example: Example) -> dict[str, Any]:
     return made
 
 
-def _called(judge: Judge, example: Example, way: Way) -> Example:
+def _arrange_call(judge: Judge, example: Example, way: Way) -> Example:
     """The example as it is called."""
     inputs, cotangents, batch = dict(example.inputs), dict(example.cotangents), example.batch
     if way.masked:
-        inputs |= _permitting(judge, example)
+        inputs |= _make_open_masks(judge, example)
     if way.batched:
         own = {
             tensor.name: inputs[tensor.name]
             for tensor in judge.formula.tensors
             if tensor.role in ("data", "mask") and isinstance(inputs.get(tensor.name), np.ndarray)
         }
-        drawn = sizing(judge.formula, example.supported)
+        drawn = make_sizing(judge.formula, example.supported)
         cost, (many, some, few) = drawn.cost(example.sizes), MEMBERS
         members = many if many * cost <= COST else some if drawn.dear and some * cost <= DEAR else few
         batch = (members, *batch)
@@ -214,7 +214,7 @@ def _arguments(caller: Caller, example: Example, way: Way, grad: bool) -> list[A
 
 
 def _apart(argument: Any) -> Any:
-    """The same entries with gaps between them; a leaf stays one."""
+    """Return the same entries with gaps between them in memory; a leaf of autograd stays a leaf."""
     if not isinstance(argument, torch.Tensor):
         return argument
     made = with_gaps(argument.detach())

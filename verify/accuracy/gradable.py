@@ -14,21 +14,21 @@ from spec.language.flatten import Flat
 from spec.language.trees import walk
 from verify.inputs.examples import Example
 from verify.properties.judge import Expected, Judge, Reals
-from verify.properties.slopes import differentiable, expected_gradients
+from verify.properties.slopes import differentiable, expect_gradients
 
 LINEAR = 0.1
 """At default sizes weights may saturate a softmax. An output is graded where even its bound is at most this share of it, both as
 root mean squares: there errors are proportional to the roundings, and their spread says what to expect."""
 
 
-def expected_at(judge: Judge, example: Example, dtype: str, kind: str) -> dict[str, Expected]:
+def expect_at(judge: Judge, example: Example, dtype: str, kind: str) -> dict[str, Expected]:
     """What the statement says of each output, or gradient. Where an implementation may overflow is not graded: there the bound
     is infinite.
     """
     if kind == "value":
         return {e.name: e for e in judge.expect(example.inputs, dtype, rigorous=False)}
     wrt = differentiable(judge)
-    found = expected_gradients(judge, example.inputs, example.cotangents, wrt, dtype)
+    found = expect_gradients(judge, example.inputs, example.cotangents, wrt, dtype)
     names = vjp(judge.formula, wrt, judge.conventions).gradients
     return {names[name].name: e for name, e in found.items()}
 
@@ -44,17 +44,17 @@ def gradable(value: Reals, got: Any, bound: Any) -> Any:
     return np.zeros(value.shape, bool) if chaotic or wrong.any() else finite
 
 
-def kinked(judge: Judge) -> bool:
+def has_kinks(judge: Judge) -> bool:
     """Whether rounding may decide a comparison, such as on which side of a kink a number lies: beyond it the gradient is another,
     as right as ours. Of thousands of numbers one lies so near to it once in thousands of examples.
     """
-    return any(is_inexact(part) for node in _compared(judge.flat) for part in node.args[1:])
+    return any(is_inexact(part) for node in _find_comparisons(judge.flat) for part in node.args[1:])
 
 
 @lru_cache(maxsize=256)
-def _compared(flat: Flat) -> tuple[Compare, ...]:
+def _find_comparisons(flat: Flat) -> tuple[Compare, ...]:
     """The comparisons in some lines."""
     return tuple(node for line in flat.lines for node in walk(line.right) if isinstance(node, Compare))
 
 
-__all__ = ["expected_at", "gradable", "kinked"]
+__all__ = ["expect_at", "gradable", "has_kinks"]

@@ -11,7 +11,7 @@ import numpy as np
 from spec.language.evaluation.precision import FORMATS
 from verify.accuracy.beyond import Beyond
 from verify.accuracy.graded_examples import MANY
-from verify.accuracy.lost_digits import Explained
+from verify.accuracy.lost_digits import DigitLoss
 from verify.properties.judge import Reals
 
 WORST = {"float32": 32.0, "bfloat16": 12.0, "float16": 12.0}
@@ -58,7 +58,7 @@ class Grade:
     sigmas: float = 0.0
     entries: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
-    place: Explained | None = None
+    place: DigitLoss | None = None
     violates: Beyond = field(default_factory=Beyond)
     rare: float = 0.0
     beyond: int = 0
@@ -80,7 +80,7 @@ class Grade:
         far = self.sigma > WORST[self.dtype] and self.beyond > self.rare * self.entries
         return far or self.several or bool(self.coarse)
 
-    def settled(self, limit: float | None) -> bool:
+    def is_settled(self, limit: float | None) -> bool:
         """Whether all is so far from every limit, and from this one if there is one, that more samples would change nothing."""
         least = min(WORST[self.dtype], math.inf if limit is None else limit)
         return FAR * self.sigma <= least and FAR * self.typical <= TYPICAL
@@ -139,7 +139,7 @@ class Grade:
         self.coarse = self.coarse or other.coarse
 
     def to_dict(self) -> dict[str, Any]:
-        """What is reported."""
+        """Return the grade as the report's document has it."""
         return {
             "sigma": self.sigma,
             "typical": self.typical,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from verify.inputs.examples import UNUSUAL, Example, realistic, rounded
+from verify.inputs.examples import UNUSUAL, Example, realistic, round_to
 from verify.inputs.ranges import REAL
 from verify.inputs.sizes import (
     BLOCKS,
@@ -17,6 +17,7 @@ from verify.inputs.sizes import (
     beside_one,
     entries,
     large_data,
+    make_sizing,
     many_layers,
     many_steps,
     none_small,
@@ -24,7 +25,6 @@ from verify.inputs.sizes import (
     one_long_sum,
     one_query,
     repeats,
-    sizing,
     usual_proportions,
     vast_sums,
     whole_blocks,
@@ -61,7 +61,7 @@ Draw: TypeAlias = Callable[[Setting, str, str], Iterator[Example]]
 
 
 def _space(setting: Setting) -> Sizing:
-    return sizing(setting.judge.formula, setting.caller.sizes)
+    return make_sizing(setting.judge.formula, setting.caller.sizes)
 
 
 def _realistic(
@@ -95,7 +95,7 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
             yield _realistic(setting, dtype, rungs[0], turn)
 
 
-def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+def draw_aligned(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """Draw examples of sizes that are equal and multiples of 64, which fast paths ask for, where that is cheap: with a mask and
     without one by turns, the latter with one sequence for several inputs, once also with several; and of those of usual models.
     """
@@ -112,7 +112,7 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
         number = turn if turn < len(equal) else UNUSUAL
         made = _realistic(setting, dtype, sizes, masks=turn % 2 == 0 and maskable, number=number)
         if turn % 2:
-            yield made.alike(formula)  # whose softmax is nearly that of each position itself
+            yield made.share_values(formula)  # whose softmax is nearly that of each position itself
         if turn % 2 == 0 or turn == 1:
             yield made
 
@@ -215,7 +215,7 @@ def offset_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example
     for turn, tensor in enumerate(real[:OFFSETS] if kind == "value" and dtype in BROAD else ()):
         made = _realistic(setting, dtype, sizes, turn)
         value = made.inputs[tensor.name]
-        yield setting.space().restrict(made.changed(**{tensor.name: rounded(value + OFFSET, dtype)}))
+        yield setting.space().restrict(made.replace_inputs(**{tensor.name: round_to(value + OFFSET, dtype)}))
 
 
 DEFAULT, OFFSET_BY = "default", "offset"
@@ -224,7 +224,7 @@ GRADING: dict[str, Draw] = {
     DEFAULT: default_examples,
     OFFSET_BY: offset_examples,
     "no small": _at(_no_small, coarse=True),
-    "aligned": aligned_examples,
+    "aligned": draw_aligned,
     "single": _at(_single, coarse=True),
     "long": _at(_many),
     "one large": _at(_one),

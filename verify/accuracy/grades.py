@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spec.language.evaluation.dimensions import Size
-from spec.language.evaluation.expected import expected
+from spec.language.evaluation.expected import estimate_errors
 from spec.language.evaluation.precision import Precision
 from verify.accuracy.beyond import EXACT, Beyond, accounts_for, violation
 from verify.accuracy.calls import PLAIN, Comparison, Way, gradient_of, value_of, ways
-from verify.accuracy.gradable import expected_at, gradable, kinked
+from verify.accuracy.gradable import expect_at, gradable, has_kinks
 from verify.accuracy.grade import RARE, WORST, Grade
 from verify.accuracy.graded_examples import DEFAULT, GRADING, OFFSET_BY, PATIENCE, samples
-from verify.accuracy.lost_digits import Explained, begun, comparable, placed
+from verify.accuracy.lost_digits import DigitLoss, comparable, find_first_step, find_line
 from verify.edges import SHAPES, STRICT
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, realistic
@@ -42,16 +42,16 @@ from verify.report import (
     Inconclusive,
     Report,
 )
-from verify.search.found import Found
 from verify.search.outcome import Outcome
 from verify.search.property import Property
+from verify.search.record import SearchRecord
 from verify.subject.wording import refusal
 
-OTHERWISE = 16
+CALLED_IN_WAYS = 16
 """So many examples are called in other ways, too; of outputs with few entries there are more."""
-ANEW = 101
+SEED_STEP = 101
 """How far off the seed is for an example that is drawn anew."""
-PLACING = 4
+PLACING_SAMPLES = 4
 """Samples that tell how large an error of sums in the storage type would be."""
 LARGE = "robustness: large sizes"
 
@@ -68,7 +68,7 @@ class Graded(NamedTuple):
     number: int
 
 
-def graded(
+def count_errors(
     judge: Judge,
     every: Sequence[Comparison],
     dtype: str,
@@ -111,7 +111,7 @@ class AccuracyProperty(Property[Graded]):
         self.fault = self.unsupported = ""
 
     def reason_against(self) -> str:
-        """Not where values are wrong, and not by what a coarser type may explain."""
+        """Return why a type is not graded: its values are wrong by more than a coarser type may explain."""
         ratios = self.ratios
         if any(ratio is None or ratio > COARSER for ratio in ratios) or self.setting.clock.over:
             return "values are wrong"
@@ -119,7 +119,7 @@ class AccuracyProperty(Property[Graded]):
 
     @property
     def failed(self) -> list[CheckResult]:
-        """What failed before in this type, or in none."""
+        """The checks of this type, or of no type, that failed before."""
         same = self.dtype if self.asked else "float32"
         return [c for c in self.setting.report.falsified if c.dtype in (None, same)]
 
@@ -173,16 +173,16 @@ class AccuracyProperty(Property[Graded]):
             Unsupported: the callable does not support the type.
         """
         try:
-            counted = self.gradings[case.key].count(case.example, case.number < OTHERWISE)
+            counted = self.gradings[case.key].count(case.example, case.number < CALLED_IN_WAYS)
         except Fault as said:
             self.fault = str(said)
             return Outcome(idle=True)
         return Outcome(effective=True, idle=not counted)
 
     def counterexample(self, case: Graded, outcome: Outcome) -> None:
-        """None: a grade is of many examples."""
+        """None: a grade is a statistic of many examples."""
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """The grade. What falsified values get is where a coarser type explains them."""
         setting, asked = self.setting, self.asked
         result = CheckResult(self.name, "accuracy", CONFORMS, found.examples, dtype=self.dtype)
@@ -194,7 +194,7 @@ class AccuracyProperty(Property[Graded]):
             result.verdict, result.message = INCONCLUSIVE, unsupported
         else:
             grades = {name: grade for name, grade in self.grades.items() if grade.entries}
-            _concluded(setting, result, grades, self.limit, failed, [each for each in scene if each])
+            _conclude(setting, result, grades, self.limit, failed, [each for each in scene if each])
         if (result.verdict == INCONCLUSIVE and not asked) or (
             self.ratios and not result.details.get("explained")
         ):
@@ -210,7 +210,7 @@ class AccuracyProperty(Property[Graded]):
 
 @dataclass(frozen=True)
 class Grading:
-    """How examples of one kind are counted.
+    """The counting of errors over the examples of one kind.
 
     Attributes:
         setting: what is checked.
@@ -240,20 +240,20 @@ class Grading:
         setting, judge, dtype, grade = self.setting, self.setting.judge, example.dtype, self.grade
         if self.kind == "gradient":
             (example,) = of_what_is_said(judge, [with_cotangents(judge, example, setting.seed)])
-        every = list(self._called(example, otherwise))
+        every = list(self._call_in_ways(example, otherwise))
         if not every:
             return False
-        expected = {} if self.wide else expected_at(judge, example, dtype, self.kind)
+        expected = {} if self.wide else expect_at(judge, example, dtype, self.kind)
         bounds = {name: each.bound for name, each in expected.items()}
         for many in samples(setting, self.kind, self.wide):
             grades = [Grade(dtype, rare=RARE[self.kind]) for _ in every]
-            graded(judge, every, dtype, many, setting.seed, grades, bounds)
-            if all(own.settled(self.limit) for own in grades):
+            count_errors(judge, every, dtype, many, setting.seed, grades, bounds)
+            if all(own.is_settled(self.limit) for own in grades):
                 break
         imprecise = any(own.imprecise for own in grades)
-        if imprecise and self.kind == "gradient" and self.wide and kinked(judge) and not again:
+        if imprecise and self.kind == "gradient" and self.wide and has_kinks(judge) and not again:
             # What is wrong is so at any example, and what lies at a kink at one alone.
-            return self.count(_drawn_anew(setting, example), otherwise, again=True)
+            return self.count(_redraw_example(setting, example), otherwise, again=True)
         for compared, own in zip(every, grades, strict=True):
             own.sizes = {str(s): v for s, v in example.sizes.items()}
             grade.join(own)
@@ -269,8 +269,8 @@ class Grading:
                 grade.place = _place(judge, compared, dtype, setting.seed, steps)
         return True
 
-    def _called(self, example: Example, otherwise: bool) -> Iterator[Comparison]:
-        """What comes of the plain call; of a wide example also of others, which are no matter where they take long."""
+    def _call_in_ways(self, example: Example, otherwise: bool) -> Iterator[Comparison]:
+        """Yield the plain call of an example; of a wide one also the other ways to call it, unless they take long."""
         judge, caller = self.setting.judge, self.setting.caller
         began = time.process_time()
         plain = self._call(example, PLAIN)
@@ -305,22 +305,24 @@ class Grading:
         return None
 
 
-def _drawn_anew(setting: Setting, example: Example) -> Example:
-    """Another example of the same sizes and numbers, with a mask or inputs that are alike where this one has such."""
+def _redraw_example(setting: Setting, example: Example) -> Example:
+    """Draw another example of the same sizes and numbers, with a mask or with equal inputs where this one has them."""
     judge, formula = setting.judge, setting.judge.formula
     masks = any(formula.is_mask(t) and example.inputs.get(str(t)) is not None for t in formula.inputs)
-    made = realistic(formula, example.sizes, example.dtype, setting.seed + ANEW, masks, example.supported)
+    made = realistic(
+        formula, example.sizes, example.dtype, setting.seed + SEED_STEP, masks, example.supported
+    )
     kept = {name: value for name, value in example.inputs.items() if not isinstance(value, np.ndarray)}
-    same = example.alike(judge.formula).inputs
-    made = made.changed(**kept)
+    same = example.share_values(judge.formula).inputs
+    made = made.replace_inputs(**kept)
     return (
-        made.alike(judge.formula)
+        made.share_values(judge.formula)
         if all(same[name] is value for name, value in example.inputs.items())
         else made
     )
 
 
-def _concluded(
+def _conclude(
     setting: Setting,
     result: CheckResult,
     found: Mapping[str, Grade],
@@ -333,7 +335,7 @@ def _concluded(
         result.verdict, result.message = INCONCLUSIVE, said
         return
     judge, dtype = setting.judge, result.dtype
-    worst = found[max(found, key=lambda name: _told_first(name, found[name]))]
+    worst = found[max(found, key=lambda name: _rank_grade(name, found[name]))]
     sigma, digits = max(g.sigma for g in found.values()), max(g.digits for g in found.values())
     result.details.update(
         sigma=sigma, digits=digits, sizes=worst.sizes, grades={name: g.to_dict() for name, g in found.items()}
@@ -343,7 +345,7 @@ def _concluded(
     if fails or worst.imprecise:
         result.verdict = FALSIFIED if fails else IMPRECISE
         at = ", ".join(f"{size} = {value}" for size, value in worst.sizes.items())
-        place = Explained() if worst.violates.said else worst.place or Explained()
+        place = DigitLoss() if worst.violates.said else worst.place or DigitLoss()
         explained = place.certain and accounts_for(place, judge, failed)
         large = place.certain and bool(scene) and accounts_for(place, judge, scene)
         result.details.update(place=str(place), explained=explained, explains_large=large)
@@ -358,8 +360,8 @@ def _concluded(
         )
 
 
-def _told_first(name: str, grade: Grade) -> tuple[bool, bool, bool, bool, float]:
-    """By what the grade that is told is chosen: values before gradients, which follow from them."""
+def _rank_grade(name: str, grade: Grade) -> tuple[bool, bool, bool, bool, float]:
+    """Return the key by which the reported grade is chosen: values before gradients, which follow from them."""
     return (
         grade.violates.certain,
         grade.imprecise,
@@ -369,9 +371,9 @@ def _told_first(name: str, grade: Grade) -> tuple[bool, bool, bool, bool, float]
     )
 
 
-def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Collection[Size]) -> Explained:
+def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Collection[Size]) -> DigitLoss:
     """Where digits are lost. Of a sequence of many ``steps`` lines are not tried, each of which would take all the steps anew."""
-    told = expected(compared.flat, compared.inputs, Precision.of(dtype), PLACING, seed)
+    told = estimate_errors(compared.flat, compared.inputs, Precision.of(dtype), PLACING_SAMPLES, seed)
     both = {
         o.name: pair for o, pair in zip(compared.flat.outputs, told, strict=True) if o.name in compared.got
     }
@@ -380,18 +382,20 @@ def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Col
     spreads = {name: sigma for name, (_, sigma) in both.items()}
     if steps:
         judged = [output for output in compared.flat.outputs if output.name in both]
-        return begun(judged, steps, errors, spreads, WORST[dtype])
-    found = placed(compared.flat, compared.inputs, errors, spreads, dtype)
+        return find_first_step(judged, steps, errors, spreads, WORST[dtype])
+    found = find_line(compared.flat, compared.inputs, errors, spreads, dtype)
     if found.name or Precision.of(dtype).operations is Precision.of(dtype).storage:
         return found
-    coarse = expected(compared.flat, compared.inputs, Precision.of(dtype, "storage"), PLACING, seed)
+    coarse = estimate_errors(
+        compared.flat, compared.inputs, Precision.of(dtype, "storage"), PLACING_SAMPLES, seed
+    )
     off = sum(float(np.sum(error**2)) for error in errors.values())
     size = sum(
         float(np.sum(sigma**2))
         for o, (_, sigma) in zip(compared.flat.outputs, coarse, strict=True)
         if o.name in both
     )
-    return Explained("", dtype, 0.0, size / off) if comparable(size / off) else found
+    return DigitLoss("", dtype, 0.0, size / off) if comparable(size / off) else found
 
 
 __all__ = ["LARGE", "AccuracyProperty"]

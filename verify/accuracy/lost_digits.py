@@ -15,7 +15,7 @@ import numpy as np
 
 from spec.language.arrays import DISCRETE, Tensor
 from spec.language.differentiation.gradients import ADJOINT
-from spec.language.evaluation.batching import batched, bind_all
+from spec.language.evaluation.batching import add_example_axis, bind_all
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.evaluate import run
@@ -23,7 +23,7 @@ from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import Flat
-from verify.inputs.examples import rounded
+from verify.inputs.examples import round_to
 from verify.oracle import examples_at_once
 from verify.properties.judge import Reals
 
@@ -38,7 +38,7 @@ ALIKE = 3.0
 
 
 @dataclass(frozen=True)
-class Explained:
+class DigitLoss:
     """A line held in a coarser type; ``share`` is what that explains of the error's square, ``size`` how large its effect is
     beside the error, in so many ``entries``. Or ``since``: the first entry that is off, after others that are not.
     """
@@ -72,13 +72,13 @@ class Explained:
         return said if self.certain else f"an error about as large {said}"
 
 
-def begun(
+def find_first_step(
     outputs: Iterable[Tensor],
     steps: Collection[Size],
     errors: Mapping[str, Reals],
     spreads: Mapping[str, Reals],
     limit: float,
-) -> Explained:
+) -> DigitLoss:
     """From which step of a sequence on errors are beyond so many spreads; nothing if they are from the first."""
     firsts: list[tuple[int, int, str]] = []
     for number, output in enumerate(outputs):
@@ -89,16 +89,16 @@ def begun(
             if along.size:
                 firsts.append((int(along[0]), number, f"{output.name}[{'…, ' * axis}{along[0]}]"))
     first, _, entry = min(firsts, default=(0, 0, ""))
-    return Explained(since=entry if first else "")
+    return DigitLoss(since=entry if first else "")
 
 
-def placed(
+def find_line(
     flat: Flat,
     inputs: Mapping[str, Any],
     errors: Mapping[str, Reals],
     spreads: Mapping[str, Reals],
     dtype: str,
-) -> Explained:
+) -> DigitLoss:
     """The line that explains the errors of outputs best: entry by entry, or else by its size.
 
     ``spreads`` tells what error is expected: outputs of different scales count alike.
@@ -112,23 +112,23 @@ def placed(
 
     whole, entries = length(errors), sum(part.size for part in errors.values())
     if not math.isfinite(whole) or not whole:
-        return Explained()
+        return DigitLoss()
     coarser = [coarse for coarse in COARSE if FORMATS[coarse].unit > FORMATS[dtype].unit]
     candidates, tried = list(product(_names(flat, inputs), coarser)), []
-    for (name, coarse), made in zip(candidates, held(flat, inputs, candidates), strict=True):
+    for (name, coarse), made in zip(candidates, evaluate_rounded(flat, inputs, candidates), strict=True):
         change = {out: made[out] - exact[out].floats() for out in errors}
         size = length(change)
         if not math.isfinite(size) or not size:
             continue
         left = length({out: errors[out] - part for out, part in change.items()})
-        tried.append(Explained(name, coarse, 1 - left / whole, size / whole, entries=entries))
+        tried.append(DigitLoss(name, coarse, 1 - left / whole, size / whole, entries=entries))
     if not tried:
-        return Explained()
+        return DigitLoss()
     best = max(tried, key=lambda each: (round(each.share, 3), -len(each.name)))
     if best.certain:
         return best
     nearest = min(tried, key=lambda each: abs(math.log(each.size)))
-    return nearest if comparable(nearest.size) else Explained()
+    return nearest if comparable(nearest.size) else DigitLoss()
 
 
 def comparable(size: float) -> bool:
@@ -145,7 +145,7 @@ def _names(flat: Flat, inputs: Mapping[str, Any]) -> Iterator[str]:
             yield str(item)
 
 
-def held(
+def evaluate_rounded(
     flat: Flat, inputs: Mapping[str, Any], candidates: Sequence[tuple[str, str]]
 ) -> Iterator[Mapping[str, Reals]]:
     """For each tensor and type the outputs with that tensor rounded to it: as many at once as examples are."""
@@ -153,7 +153,7 @@ def held(
     for first in range(0, len(candidates), many):
         rows = list(enumerate(candidates[first : first + many]))
         every = [
-            {**inputs, name: rounded(inputs[name], dtype)} if name in inputs else inputs
+            {**inputs, name: round_to(inputs[name], dtype)} if name in inputs else inputs
             for _, (name, dtype) in rows
         ]
 
@@ -166,14 +166,16 @@ def held(
             scale = None if value.scale is None else np.array(np.broadcast_to(value.scale, shape))
             found = np.broadcast_to(value.floats(), shape)
             for row, dtype in own:
-                values[row] = rounded(found[row], dtype)
+                values[row] = round_to(found[row], dtype)
                 if scale is not None:
                     scale[row] = 0
             return Num(values, None, scale)
 
-        done = run(batched(flat), RunningError(), bind_all(flat, every), finish=finish, every=False).tensors
+        done = run(
+            add_example_axis(flat), RunningError(), bind_all(flat, every), finish=finish, every=False
+        ).tensors
         for row, _ in rows:
             yield {output.name: done[output.name].floats()[row] for output in flat.outputs}
 
 
-__all__ = ["Explained", "begun", "comparable", "held", "placed"]
+__all__ = ["DigitLoss", "find_first_step", "comparable", "evaluate_rounded", "find_line"]

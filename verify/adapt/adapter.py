@@ -14,7 +14,7 @@ from torch import Tensor
 
 from spec.language import arrays
 from spec.language.arrays import WHOLE
-from spec.language.evaluation.dimensions import WrongSize, is_size, solved_all
+from spec.language.evaluation.dimensions import WrongSize, is_size, solve_sizes
 from spec.language.formula import Formula
 from verify.adapt.layout import Layout
 from verify.adapt.masks import FOR_ALL_HEADS, MaskForm
@@ -163,8 +163,8 @@ class Adapter:
         masked = any(t.role == "mask" for t in formula.tensors)
         return "every" if self.mask is None or not masked else self.mask.kind
 
-    def restricted(self, **changes: Any) -> Adapter:
-        """The same with something else in its description."""
+    def with_changes(self, **changes: Any) -> Adapter:
+        """Return the adapter with some fields of its description replaced."""
         return replace(self, **changes)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -205,11 +205,11 @@ class Bound:
 
     def _require_use(self) -> None:
         """Refuse a description that leaves an input out: it would be ignored without a word."""
-        if self.takes_mask and self.form.passed and "mask" not in self.used:
+        if self.takes_mask and self.form.passed and "mask" not in self.used_names:
             raise Unusable(f'the call of {self.__name__} takes no mask; name it, or say mask="none"')
         numbers = [t.name for t in self.formula.tensors if t.role == "number"]
         for name in (*self.data, *numbers):
-            if name not in self.used and name not in self.adapter.fixed:
+            if name not in self.used_names and name not in self.adapter.fixed:
                 instead = self._instead_of(name)
                 taken = self.default_call if self.call is None else sorted(self.call.names(self.letters))
                 takes = f"its call takes {', '.join(taken) or 'nothing'}"
@@ -230,11 +230,13 @@ class Bound:
         return f'; if {same[0]} is its {name}, too, say so: fixed={{"{name}": "{same[0]}"}} or --set {name}={same[0]}'
 
     @cached_property
-    def taken(self) -> list[str]:
+    def passed_inputs(self) -> list[str]:
         """The inputs that it is called with, but for the mask: what is fixed, and a generator, where it names them."""
         spare = {*self.adapter.fixed, *self.generators}
         return [
-            name for name in self.inputs if name != self.masked and (name not in spare or name in self.used)
+            name
+            for name in self.inputs
+            if name != self.masked and (name not in spare or name in self.used_names)
         ]
 
     @cached_property
@@ -245,7 +247,7 @@ class Bound:
             if name == self.masked:
                 if self.takes_mask:
                     made.append(inspect.Parameter("mask", kind, default=None))
-            elif name in self.taken:
+            elif name in self.passed_inputs:
                 made.append(inspect.Parameter(f"i{len(made)}", kind))
         return inspect.Signature(made)
 
@@ -259,7 +261,7 @@ class Bound:
         return [*taken, "mask"] if self.takes_mask and self.form.passed else taken
 
     @cached_property
-    def used(self) -> frozenset[str]:
+    def used_names(self) -> frozenset[str]:
         """The names that the call, the pick and the building take."""
         parts = [each.names(self.letters) for each in (self.call, self.pick) if each is not None]
         default = self.default_call if self.call is None else ()
@@ -268,11 +270,13 @@ class Bound:
     # The call ----------------------------------------------------------------------------------------------------------
 
     def _name_arguments(self, arguments: Sequence[Any]) -> dict[str, Any]:
-        given = dict(zip(self.taken, arguments, strict=False))
+        given = dict(zip(self.passed_inputs, arguments, strict=False))
         for name, value in self.adapter.fixed.items():
             given.setdefault(name, value)
         if self.masked:
-            given[self.masked] = arguments[len(self.taken)] if len(arguments) > len(self.taken) else None
+            given[self.masked] = (
+                arguments[len(self.passed_inputs)] if len(arguments) > len(self.passed_inputs) else None
+            )
         return given
 
     def sizes(self, given: Names) -> dict[str, int]:
@@ -288,7 +292,7 @@ class Bound:
         if key not in self._known:
             pairs = [pair for declared, own in shapes for pair in zip(declared, own, strict=True)]
             try:
-                found = solved_all(pairs, known)
+                found = solve_sizes(pairs, known)
             except WrongSize as error:
                 raise Unusable(f"{self.formula.id}: {self.__name__}: {error}") from None
             self._known[key] = {str(size): int(value) for size, value in found.items()}
@@ -318,7 +322,7 @@ class Bound:
         def first(subject: Any) -> Any:
             return self._invoke(self._lay_out(given, names, lead))(subject)
 
-        prepared = self.subject.prepare(names, letters, self.used, first)
+        prepared = self.subject.prepare(names, letters, self.used_names, first)
         if self.layout.batch == SEPARATELY or self.form.form == "nm":
             return lambda: self._call_each(prepared, given, names, lead)
         return lambda: self._call_once(prepared, given, names, lead)
@@ -353,7 +357,7 @@ class Bound:
             self.layout.outward(value, lead, len(item.shape), item.domain in WHOLE)
             if isinstance(value, Tensor)
             else value
-            for item, value in zip(self.returned, self._pick_outputs(result, names), strict=False)
+            for item, value in zip(self.returned_tensors, self._pick_outputs(result, names), strict=False)
         ]
         return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
@@ -384,16 +388,16 @@ class Bound:
             mask = self.layout.flat(mask, lead, len(axes))
         sizes = queries, names[axes[-1]], names.get("h", 1)
         made = self.form.make(mask, math.prod(lead), sizes, like)
-        return made if made is None or self.form.form == "nm" else self.layout.led(made, lead)
+        return made if made is None or self.form.form == "nm" else self.layout.expand_mask(made, lead)
 
     @property
-    def returned(self) -> tuple[arrays.Tensor, ...]:
+    def returned_tensors(self) -> tuple[arrays.Tensor, ...]:
         """What it has to return: the outputs, or what is drawn."""
         law = self.formula.law
         return self.formula.outputs if law is None else law.returns
 
     def _pick_outputs(self, result: Any, names: Names) -> list[Any]:
-        pick, count = self.adapter.pick, len(self.returned)
+        pick, count = self.adapter.pick, len(self.returned_tensors)
         if self.pick is not None:
             try:
                 found = self.pick(names, self.letters, result)

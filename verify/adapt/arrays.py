@@ -104,7 +104,9 @@ class JaxSubject(NumPySubject):
         return value
 
 
-def joined(inward: Any, outward: Any, function: Any, differentiated: Any, around: Any) -> Callable[..., Any]:
+def wrap_arrays(
+    inward: Any, outward: Any, function: Any, differentiated: Any, around: Any
+) -> Callable[..., Any]:
     """A function of arrays as one of tensors: each goes ``inward`` as an array of its own; what comes back goes ``outward``.
 
     ``differentiated`` calls it, and gives its result and its backward pass: from cotangents a gradient, or None, for each array.
@@ -116,7 +118,7 @@ def joined(inward: Any, outward: Any, function: Any, differentiated: Any, around
             return torch.from_numpy(np.array(value))
         return torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else outward(value)
 
-    def made(found: Any) -> Any:
+    def make_tensors(found: Any) -> Any:
         return tuple(map(tensor, found)) if isinstance(found, (tuple, list)) else tensor(found)
 
     class Call(torch.autograd.Function):
@@ -124,7 +126,7 @@ def joined(inward: Any, outward: Any, function: Any, differentiated: Any, around
         def forward(ctx: Any, placed: Any, *tensors: Any) -> Any:
             found, ctx.pull = differentiated(placed, [*map(inward, tensors)])
             ctx.several = isinstance(found, (tuple, list))
-            return made(found)
+            return make_tensors(found)
 
         @staticmethod
         def backward(ctx: Any, *seeds: Any) -> Any:
@@ -137,16 +139,16 @@ def joined(inward: Any, outward: Any, function: Any, differentiated: Any, around
         every = [*given, *named.values()]
         tensors = [x for x in every if isinstance(x, torch.Tensor)]
 
-        def placed(arrays: Any) -> Any:
+        def place_arrays(arrays: Any) -> Any:
             left = iter(arrays)
             put = [next(left) if isinstance(x, torch.Tensor) else x for x in every]
             return put[: len(given)], dict(zip(named, put[len(given) :], strict=True))
 
         with around():
             if differentiated and torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-                return Call.apply(placed, *tensors)  # type: ignore[no-untyped-call]
-            row, by_name = placed(map(inward, tensors))
-            return made(function(*row, **by_name))
+                return Call.apply(place_arrays, *tensors)  # type: ignore[no-untyped-call]
+            row, by_name = place_arrays(map(inward, tensors))
+            return make_tensors(function(*row, **by_name))
 
     return call
 
@@ -154,14 +156,14 @@ def joined(inward: Any, outward: Any, function: Any, differentiated: Any, around
 def of_arrays(function: Callable[..., Any], pullback: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """A function of NumPy's arrays, with its own backward pass; without one, its results carry no gradient."""
 
-    def differentiated(placed: Any, arrays: Any) -> Any:
+    def differentiate(placed: Any, arrays: Any) -> Any:
         given, named = placed(arrays)
         return function(*given, **named), lambda seeds: pullback(seeds, *given, **named)  # type: ignore[misc]
 
     def inward(value: torch.Tensor) -> Any:
         return value.detach().numpy().copy()
 
-    return joined(inward, lambda value: value, function, pullback and differentiated, nullcontext)
+    return wrap_arrays(inward, lambda value: value, function, pullback and differentiate, nullcontext)
 
 
 def of_jax(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -183,7 +185,7 @@ def of_jax(function: Callable[..., Any]) -> Callable[..., Any]:
             return value
         return torch.utils.dlpack.from_dlpack(value.block_until_ready()).clone()
 
-    def differentiated(placed: Any, arrays: Any) -> Any:
+    def differentiate(placed: Any, arrays: Any) -> Any:
         real = [jax.numpy.issubdtype(x.dtype, jax.numpy.floating) for x in arrays]
 
         def of(*parts: Any) -> Any:
@@ -200,7 +202,7 @@ def of_jax(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return found, gradients
 
-    return joined(inward, outward, function, differentiated, wide)
+    return wrap_arrays(inward, outward, function, differentiate, wide)
 
 
 def numpy(

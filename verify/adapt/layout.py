@@ -15,14 +15,14 @@ def flat(x: Tensor, lead: Sequence[int], kept: int) -> Tensor:
     return x.expand(*lead, *tail).reshape(-1, *tail)
 
 
-def opened(x: Tensor, lead: Sequence[int]) -> Tensor:
+def restore_lead(x: Tensor, lead: Sequence[int]) -> Tensor:
     """The leading dimensions back in the place of the first."""
     return x.reshape((*lead, *x.shape[1:]))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How data are laid out.
+    """The axes of a callable's data: where its batch, its heads and its sequence stand.
 
     Attributes:
         batch: leading dimensions that are taken: exactly 1, 0 (each member is called by itself), None (any).
@@ -41,7 +41,7 @@ class Layout:
         """``x`` with one leading dimension."""
         return flat(x, lead, kept)
 
-    def led(self, mask: Tensor, lead: Sequence[int]) -> Tensor:
+    def expand_mask(self, mask: Tensor, lead: Sequence[int]) -> Tensor:
         """A mask with one leading dimension, with as many as the data have."""
         if self.batch == 0 or (self.batch is None and self.heads_axis is None):
             return mask.reshape(*lead, *mask.shape[1:])
@@ -82,7 +82,7 @@ class Layout:
         if x.ndim != rank + 1:
             return x
         x = x.transpose(0, 1) if self._sequence(rank, whole) else x
-        return opened(x, lead) if len(x) == math.prod(lead) else x
+        return restore_lead(x, lead) if len(x) == math.prod(lead) else x
 
 
-__all__ = ["Layout", "flat", "opened"]
+__all__ = ["Layout", "flat", "restore_lead"]

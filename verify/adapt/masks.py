@@ -43,7 +43,7 @@ KINDS = {"keys": "keys", "b11m": "keys", "lengths": "lengths", "causal": "causal
 
 @dataclass(frozen=True)
 class MaskForm:
-    """How a mask is passed."""
+    """The form in which a callable takes a mask: its shape, and what its entries mean."""
 
     meaning: str = "bool"
     form: str = "bnm"
@@ -92,7 +92,7 @@ class MaskForm:
     def make(
         self, mask: Tensor | None, lead: int, sizes: tuple[int, int, int], like: Tensor
     ) -> Tensor | None:
-        """What is passed for a mask (lead, queries, keys), True may attend.
+        """Return what the callable is passed for a mask (lead, queries, keys) in which True may attend.
 
         ``sizes``: queries (0 where the statement's mask is of keys alone), keys, heads; ``like`` has the type and the device.
 
@@ -125,8 +125,8 @@ class MaskForm:
             if not torch.equal(first, mask):
                 raise Unsupported("the module takes lengths, and this mask is of none")
             return lengths
-        mask = self._shaped(mask, h)
-        return self._valued(mask, like)
+        mask = self._shape_mask(mask, h)
+        return self._write_values(mask, like)
 
     def _keys(self, mask: Tensor) -> Tensor:
         if mask.ndim < 3:
@@ -136,7 +136,7 @@ class MaskForm:
             raise Unsupported("the module's mask is the same for every query, and this one is not")
         return keys
 
-    def _shaped(self, mask: Tensor, h: int) -> Tensor:
+    def _shape_mask(self, mask: Tensor, h: int) -> Tensor:
         if mask.ndim < 3 and self.form in ("b1nm", "bhnm"):
             mask = mask.unsqueeze(1)
         if self.form == "b11m":
@@ -151,7 +151,7 @@ class MaskForm:
             return mask.repeat_interleave(h, 0)
         return mask
 
-    def _valued(self, mask: Tensor, like: Tensor) -> Tensor:
+    def _write_values(self, mask: Tensor, like: Tensor) -> Tensor:
         if self.meaning == "bool":
             return mask
         if self.meaning == "drop":

@@ -29,7 +29,7 @@ from verify.adapt.adapter import (
 )
 from verify.faults import Unusable, complaint
 
-KEPT = 64
+MOST_BUILT = 64
 """Built modules that are kept, one for each size."""
 HOW_SIZES = '; if it fits at some sizes only, say at which, such as sizes={"d_model": "h*d_k"} or --sizes d_model=h*any'
 
@@ -145,7 +145,7 @@ class ModuleSubject(Subject):
             self._require_use(built, letters, used)
             built.fill(self._state(built, names, letters), self.title)
             self.built[key] = built
-            while len(self.built) > KEPT:
+            while len(self.built) > MOST_BUILT:
                 self.built.popitem(last=False)
         self.built.move_to_end(key)
         return self.built[key]

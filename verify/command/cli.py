@@ -58,7 +58,7 @@ def _calls_theirs(given: Namespace) -> bool:
     return given.command in ("check", "replay") or getattr(given, "weights", None) is not None
 
 
-def _isolated(given: Namespace, arguments: Sequence[str]) -> int:
+def _run_isolated(given: Namespace, arguments: Sequence[str]) -> int:
     """Carry out the command in a worker process, which this one outlives; what ends that process is said, and recorded."""
     from verify.pool import Lost, patience, run_task
 
@@ -78,7 +78,7 @@ def _isolated(given: Namespace, arguments: Sequence[str]) -> int:
 
 
 def _streams() -> None:
-    """Where the shell has closed an output (``>&-``), what would be said there goes nowhere."""
+    """Replace output streams that the shell has closed (``>&-``) by ones that drop what is written."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the lowest number that is free is the closed one's
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -105,7 +105,7 @@ def _tell_error(error: Exception) -> int:
 
 
 def _drop_output() -> None:
-    """Let the rest of the output go nowhere: it can't be written."""
+    """Discard the rest of the output, which cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         given = parser().parse_args(argv)
         apart(given)
         if argv is None and _calls_theirs(given) and not traceback:
-            return _isolated(given, sys.argv[1:])
+            return _run_isolated(given, sys.argv[1:])
         return _carry_out(given)
     except KeyboardInterrupt:
         if argv is None:  # the process ends: another one, to a whole group, would only interrupt that

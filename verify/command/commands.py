@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from verify.command.counterexamples import offer_replay
 from verify.command.files import record
-from verify.command.own_formula import shown, sound
-from verify.command.profiles import checked_options, resolved, said_options, settled
-from verify.command.terminal import CONFORMS, FALSIFIED, NOTHING, UNUSABLE, console, expanded, find
+from verify.command.own_formula import show_formula, sound
+from verify.command.profiles import complete_options, read_given_options, record_options, resolve_options
+from verify.command.terminal import CONFORMS, FALSIFIED, NOTHING, UNUSABLE, console, expand_subjects, find
 from verify.faults import Unusable
-from verify.targets import PACKAGES, TARGETS, Target, chosen
+from verify.targets import PACKAGES, TARGETS, Target, choose_targets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,9 @@ def do_show(given: argparse.Namespace) -> int:
     out, found, status = console(), find(given.id), CONFORMS
     if isinstance(found, Procedure) and given.page:
         raise Unusable(f"{found.id} is a procedure: only formulas have a page")
-    for style, text in procedure_lines(found) if isinstance(found, Procedure) else shown(found, given.page):
+    for style, text in (
+        procedure_lines(found) if isinstance(found, Procedure) else show_formula(found, given.page)
+    ):
         out.print(Text(text, style=style), soft_wrap=True)
         if text.startswith("refused: "):
             status = FALSIFIED
@@ -52,18 +54,18 @@ def _targets(ids: Sequence[str], names: Sequence[str] | None) -> tuple[list[Targ
     """The targets asked for; and of the formulas asked for, whatever their targets, those that have none."""
     from spec.language.registry import statement_ids
 
-    ids = expanded([*ids, *(name for name in names or () if name in statement_ids())])
+    ids = expand_subjects([*ids, *(name for name in names or () if name in statement_ids())])
     names = [name for name in names or () if name not in statement_ids()]
     for name in names:
-        if not chosen((), [name]):
+        if not choose_targets((), [name]):
             labels = [*PACKAGES, *(t.label for t in TARGETS), *(t.name for t in TARGETS)]
             close = difflib.get_close_matches(name, labels, n=3, cutoff=0.5)
             raise Unusable(
                 f"no target is called {name!r}; "
                 + (f"did you mean {' or '.join(close)}?" if close else "see attnspec list")
             )
-    found = chosen(ids, names)
-    stated = [] if names else [i for i in ids or statement_ids() if not chosen([i])]
+    found = choose_targets(ids, names)
+    stated = [] if names else [i for i in ids or statement_ids() if not choose_targets([i])]
     if not found and not stated:
         raise Unusable("no target implements these formulas; see attnspec list")
     order = {formula_id: place for place, formula_id in enumerate(statement_ids())}
@@ -80,7 +82,7 @@ def _builtin(given: argparse.Namespace) -> tuple[list[Task], list[str]]:
         for t in targets
         if not t.present
     ] + [f"stated: {formula_id} (nothing that implements it is listed)" for formula_id in stated]
-    options = checked_options(given, "smoke")
+    options = complete_options(given, "smoke")
     return [Task("target", t.label, t.formula_id, options) for t in targets if t.present], absent
 
 
@@ -94,8 +96,8 @@ def do_verify(given: argparse.Namespace) -> int:
         raise Unusable(
             f"{'--text' if given.text else '--against'}: expected --weights FOLDER with it; got none"
         )
-    from verify.command.own_targets import configuration, misnamed, own_tasks
-    from verify.command.tasks import progress, run, worker_count
+    from verify.command.own_targets import configuration, find_misnamed, own_tasks
+    from verify.command.tasks import progress, run_checks, worker_count
     from verify.deviations import deviations, judge
     from verify.output.table import overall, print_end
 
@@ -104,9 +106,9 @@ def do_verify(given: argparse.Namespace) -> int:
     if config is None:
         (tasks, absent), known, listed = _builtin(given), deviations(), "verify/known.toml"
     else:
-        said = said_options(given)
+        said = read_given_options(given)
         (tasks, known), absent, listed = own_tasks(config, given, said), [], str(config.path)
-        settled(given, resolved(config.options, said))
+        record_options(given, resolve_options(config.options, said))
     with progress(len(tasks), "verifying") as step:
 
         def tell(outcome: TaskResult) -> None:
@@ -114,10 +116,10 @@ def do_verify(given: argparse.Namespace) -> int:
             said = outcome.report.verdict if outcome.report else lacking
             step(f"{outcome.task.label}: {said}, {outcome.seconds:.1f} s")
 
-        outcomes, interrupted = run(tasks, worker_count(given.jobs), tell, given.scheduler)
+        outcomes, interrupted = run_checks(tasks, worker_count(given.jobs), tell, given.scheduler)
     reports = [o.report for o in outcomes if o.report is not None]
     errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.error]
-    errors += misnamed(known, reports) if config is not None else []
+    errors += find_misnamed(known, reports) if config is not None else []
     absent += [f"absent: {o.task.label} ({o.absent})" for o in outcomes if o.absent]
     judgement = judge(reports, known)
     if not judgement.fine or (errors and config is None):
@@ -152,11 +154,11 @@ def record_lost(given: argparse.Namespace, status: int, lost: Lost) -> None:
     if given.command == "replay":  # it writes no files
         return
     from verify.deviations import Judgement
-    from verify.isolation import lost_report
+    from verify.isolation import report_lost
 
-    options, reports = checked_options(given), []
+    options, reports = complete_options(given), []
     if given.command == "check":
-        reports.append(lost_report(find(given.formula).id, given.where, lost, options))
+        reports.append(report_lost(find(given.formula).id, given.where, lost, options))
     record(given, given.command, status, reports, Judgement(), [], [] if reports else [lost.how], False)
 
 
@@ -165,21 +167,21 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.inputs.size_rules import pairs
 
     formula, err = find(given.formula), console(stderr=True)
-    options = checked_options(given)
+    options = complete_options(given)
     more = {**options, "conventions": _conventions(formula, given.convention), "sizes": pairs(given.sizes)}
     more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes, "name": given.where}
     if given.range:
         more["ranges"] = pairs(given.range, RANGE)
-    with _saying(err) as tell:
+    with _show_progress(err) as tell:
         sound(formula, tell)
     # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
     from verify.checking import check as run_check
     from verify.deviations import Judgement
     from verify.output.table import print_report, print_table, table
+    from verify.report_text import report_lines
     from verify.subject.loading import Unloadable, callable_at
-    from verify.telling import report_lines
 
-    with _saying(err) as tell, warnings.catch_warnings(record=True) as warned:
+    with _show_progress(err) as tell, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("default")
         try:
             call = callable_at(given.where)
@@ -210,8 +212,8 @@ def do_check(given: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _saying(err: Console) -> Iterator[Callable[[str], None]]:
-    """Where a terminal's last line says what is being done; elsewhere nothing does."""
+def _show_progress(err: Console) -> Iterator[Callable[[str], None]]:
+    """Show in a terminal's last line what is being done; show nothing elsewhere."""
     if not err.is_terminal:
         yield lambda _: None
         return
@@ -226,7 +228,7 @@ def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str
 
     With ``auto`` beside some that are named, these stay, and the others are sought.
     """
-    from verify.edges import AUTO, OTHERS, split
+    from verify.edges import AUTO, OTHERS, split_conventions
 
     given, seeking = [pair for pair in pairs if pair != AUTO], not pairs or AUTO in pairs
     if seeking and not given:
@@ -247,7 +249,7 @@ def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str
                 f"--convention {name} is both {made[name]} and {option}; say one, or auto to seek it"
             )
     try:
-        formula.choose(split(made)[1])
+        formula.choose(split_conventions(made)[1])
     except ValueError as error:
         raise Unusable(str(error)) from None
     return {**made, OTHERS: AUTO} if seeking else made

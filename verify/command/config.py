@@ -43,7 +43,7 @@ class OwnTarget:
 
 @dataclass(frozen=True)
 class Config:
-    """What a file says: options for all of its targets, where modules are found, and the targets."""
+    """A configuration file: options for all of its targets, where modules are found, and the targets."""
 
     path: Path
     targets: tuple[OwnTarget, ...]
@@ -67,8 +67,8 @@ def _speaks(path: Path) -> bool:
     return "attnspec" in path.read_text("utf-8", "replace") and _table(path)[0] is not None
 
 
-def read(path: Path) -> Config:
-    """What a file says of attnspec.
+def read_config(path: Path) -> Config:
+    """Read a configuration file.
 
     Raises:
         Unusable: no such file, no TOML, no such table, an unknown key, or a value that cannot be used.
@@ -77,7 +77,7 @@ def read(path: Path) -> Config:
     if table is None:
         raise Unusable(f"{path}: there is no table [tool.attnspec]")
     at = Place(path, name)
-    given = at.known(table, (*OPTIONS, "pythonpath", "target"))
+    given = at.check_keys(table, (*OPTIONS, "pythonpath", "target"))
     folders = [str((path.parent / each).resolve()) for each in at.texts(given, "pythonpath", ["."])]
     options = at.options(given)
     entries = given.get("target", [])
@@ -96,9 +96,9 @@ def read(path: Path) -> Config:
 
 
 def _target(at: Place, entry: Mapping[str, Any]) -> OwnTarget:
-    given = at.known(entry, (*OPTIONS, "callable", "formula", "name", "known", "adapter"))
+    given = at.check_keys(entry, (*OPTIONS, "callable", "formula", "name", "known", "adapter"))
     address, formula = at.text(given, "callable"), at.text(given, "formula")
-    address, formula = (_placed(where, at.path.parent) for where in (address, formula))
+    address, formula = (_resolve_address(where, at.path.parent) for where in (address, formula))
     label = at.text(given, "name", given["callable"])
     known = given.get("known", [])
     if not isinstance(known, list) or not all(isinstance(each, dict) for each in known):
@@ -114,14 +114,14 @@ def _target(at: Place, entry: Mapping[str, Any]) -> OwnTarget:
 
 
 def _deviation(at: Place, label: str, formula: str, entry: Mapping[str, Any]) -> Deviation:
-    given = at.known(entry, ("check", "reason", "versions", "report"))
+    given = at.check_keys(entry, ("check", "reason", "versions", "report"))
     check, reason = at.text(given, "check"), at.text(given, "reason")
     return Deviation(
         label, formula, check, reason, at.text(given, "versions", ""), at.text(given, "report", "")
     )
 
 
-def _placed(where: str, folder: Path) -> str:
+def _resolve_address(where: str, folder: Path) -> str:
     """An address whose file, if it names one, is found from anywhere."""
     home, colon, name = where.rpartition(":")
     if not colon or name.endswith(".py"):
@@ -166,7 +166,7 @@ class Place:
         """
         raise Unusable(f"{self.path}: {self.under(key)}: {expected}; got {value!r}")
 
-    def known(self, table: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
+    def check_keys(self, table: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
         """A table that has no other keys than these."""
         for key in table:
             if key not in keys:
@@ -264,4 +264,4 @@ OPTIONS: dict[str, tuple[str, Callable[[Place, str, Any], Any]]] = {
 }
 """The options of a check: the key, the name that :func:`verify.check` has for it, and what reads it."""
 
-__all__ = ["OPTIONS", "Config", "OwnTarget", "nearest", "read"]
+__all__ = ["OPTIONS", "Config", "OwnTarget", "nearest", "read_config"]

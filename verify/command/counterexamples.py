@@ -20,9 +20,9 @@ REPRODUCES = "reproduces it on its own"
 
 def do_replay(given: argparse.Namespace) -> int:
     """Replay a counterexample, and say whether the failure still occurs."""
-    from verify.counterexamples import read, replay
+    from verify.counterexamples import read_document, replay
 
-    found = replay(read(given.file), target=given.target)
+    found = replay(read_document(given.file), target=given.target)
     print(found)  # noqa: T201
     return {"falsified": FALSIFIED, "conforms": CONFORMS}.get(found.verdict, NOTHING)
 

@@ -25,7 +25,7 @@ def do_list(given: argparse.Namespace) -> int:
         labels = Text()
         for place, target in enumerate(t for t in TARGETS if t.formula_id == formula_id):
             labels.append(
-                ("\n" if place else "") + target.label, style="" if target.written else "dim strike"
+                ("\n" if place else "") + target.label, style="" if target.installed else "dim strike"
             )
         made.add_row(formula_id, statement(formula_id).title, labels or Text("stated", style="dim"))
     print_table(out, made)
@@ -42,7 +42,7 @@ def do_list(given: argparse.Namespace) -> int:
                 + ("absent: its targets are not verified" if found is None else f"present {found}".strip())
             )
         )
-        lacking = [target for target in TARGETS if target.peer == peer and target.present > target.written]
+        lacking = [target for target in TARGETS if target.peer == peer and target.present > target.installed]
         for target in lacking:
             out.print(Text(f"absent: {target.label} ({peer} {found or ''} has no {target.needs})"))
     return CONFORMS

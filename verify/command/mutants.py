@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verify.command.files import record
-from verify.command.profiles import checked_options
-from verify.command.terminal import CONFORMS, FALSIFIED, console, expanded
+from verify.command.profiles import complete_options
+from verify.command.terminal import CONFORMS, FALSIFIED, console, expand_subjects
 from verify.faults import Unusable
 from verify.report import Reason
 
@@ -25,9 +25,9 @@ def do_mutants(given: argparse.Namespace) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    ids = expanded(given.ids)
-    options = {**checked_options(given), **({"causes": True} if given.causes else {})}
-    from verify.command.tasks import Task, progress, run, variants, worker_count
+    ids = expand_subjects(given.ids)
+    options = {**complete_options(given), **({"causes": True} if given.causes else {})}
+    from verify.command.tasks import Task, progress, run_checks, variants, worker_count
 
     every = variants(tuple(ids))
     if not every:
@@ -35,15 +35,17 @@ def do_mutants(given: argparse.Namespace) -> int:
     tasks = [Task("variant", v.name, v.formula_id, options) for v in every]
     by_task = {(v.formula_id, v.name): v for v in every}
 
-    def told(outcome: TaskResult) -> str:
-        """What is said of a variant as soon as it is done: one that is misjudged is not kept for the end."""
+    def describe_outcome(outcome: TaskResult) -> str:
+        """Describe a variant's outcome in a line, and say so if it was misjudged."""
         variant = by_task[outcome.task.formula_id, outcome.task.label]
-        fine, verdict, _ = judged(variant.is_right, outcome)
+        fine, verdict, _ = judge_variant(variant.is_right, outcome)
         said = f"{outcome.task.formula_id} {outcome.task.label}"
         return said if fine else f"{said}: {verdict}, but is {'right' if variant.is_right else 'wrong'}"
 
     with progress(len(tasks), "variants") as step:
-        outcomes, interrupted = run(tasks, worker_count(given.jobs), lambda outcome: step(told(outcome)))
+        outcomes, interrupted = run_checks(
+            tasks, worker_count(given.jobs), lambda outcome: step(describe_outcome(outcome))
+        )
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("formula", "variant", "meant to be", "verdict", "caught by", "what it is"):
         made.add_column(name, overflow="fold")
@@ -51,7 +53,7 @@ def do_mutants(given: argparse.Namespace) -> int:
     last = ""
     for outcome in outcomes:
         variant = by_task[outcome.task.formula_id, outcome.task.label]
-        fine, verdict, by = judged(variant.is_right, outcome)
+        fine, verdict, by = judge_variant(variant.is_right, outcome)
         wrong_ones += not variant.is_right
         bad += not fine
         style = "green" if fine else "bold red"
@@ -132,7 +134,7 @@ def headlines_said(found: Sequence[tuple[Any, Report]]) -> Iterator[str]:
         yield f"headlines: {counts} ({100 * kinds.count(WRONG_CAUSE) / len(kinds):.1f} % wrong)"
 
 
-def judged(is_right: bool, outcome: TaskResult) -> tuple[bool, str, str]:
+def judge_variant(is_right: bool, outcome: TaskResult) -> tuple[bool, str, str]:
     """Whether a variant was judged as it should be, its verdict, and the checks that caught it.
 
     A wrong one must be caught by something compared, not by an exception alone.

@@ -43,7 +43,7 @@ def sound(formula: Formula | Procedure, tell: Callable[[str], None] = lambda _: 
         raise Unusable(f"{found[0]}{more}")
 
 
-def shown(formula: Formula, path: Path | None) -> Iterator[tuple[str, str]]:
+def show_formula(formula: Formula, path: Path | None) -> Iterator[tuple[str, str]]:
     """A formula as (style, line) pairs, or, where there is a path, its page written there; last, in red, what is refused.
 
     Raises:
@@ -61,4 +61,4 @@ def shown(formula: Formula, path: Path | None) -> Iterator[tuple[str, str]]:
     yield from (("red", f"refused: {line}") for line in refusals(formula, done))
 
 
-__all__ = ["shown", "sound"]
+__all__ = ["show_formula", "sound"]

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verify.command.config import OPTIONS, Config, OwnTarget, nearest, read
-from verify.command.profiles import resolved
+from verify.command.config import OPTIONS, Config, OwnTarget, nearest, read_config
+from verify.command.profiles import resolve_options
 from verify.command.tasks import Task
 from verify.deviations import Deviation, News
 from verify.faults import Unusable
@@ -29,9 +29,9 @@ def configuration(given: argparse.Namespace) -> Config | None:
             raise Unusable(
                 "--config names targets of yours, --builtin means those of attnspec: give one of them"
             )
-        return read(given.config)
+        return read_config(given.config)
     path = None if given.builtin else nearest(Path.cwd())
-    return read(path) if path is not None else None
+    return read_config(path) if path is not None else None
 
 
 def own_tasks(
@@ -46,8 +46,8 @@ def own_tasks(
 
     has = inspect.signature(check).parameters
     tasks, known = list[Task](), list[Deviation]()
-    for target, formula_id in _chosen(config, given):
-        options = resolved(config.options, target.options, said)
+    for target, formula_id in _choose_targets(config, given):
+        options = resolve_options(config.options, target.options, said)
         for name in options:
             if name not in has:
                 raise Unusable(f"{config.path}: {target.label}: no check takes {name}")
@@ -68,7 +68,7 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
     """
     from spec.language.formula import Formula
     from spec.language.registry import statement
-    from verify.edges import OTHERS, split
+    from verify.edges import OTHERS, split_conventions
     from verify.inputs.ranges import Ranges
     from verify.inputs.size_rules import Supported
     from verify.request import refuse_rules
@@ -77,7 +77,7 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
     formula, given = statement(formula_id), options.get("conventions")
     named = {k: v for k, v in given.items() if k != OTHERS} if isinstance(given, Mapping) else {}
 
-    def read_from(key: str, reading: Callable[[], Any]) -> Any:
+    def read_option(key: str, reading: Callable[[], Any]) -> Any:
         try:
             return reading()
         except (ValueError, Unusable) as error:
@@ -85,19 +85,19 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
             number = f"target[{config.targets.index(target) + 1}]." if own else ""
             raise Unusable(f"{config.path}: {config.table}{number}{key}: {error}") from None
 
-    chosen = read_from("conventions", lambda: formula.choose(split(named)[1]))
+    chosen = read_option("conventions", lambda: formula.choose(split_conventions(named)[1]))
     if not isinstance(formula, Formula):
         for key, name in (("sizes", "sizes"), ("set", "fixed"), ("ranges", "ranges")):
-            read_from(key, partial(refuse_rules, formula, {name: options.get(name)}))
+            read_option(key, partial(refuse_rules, formula, {name: options.get(name)}))
     else:
         how = options.get("sizes"), options.get("fixed")
-        _, held, sizes, fixed, _ = read_from("set", partial(with_words, None, formula, *how))
-        read_from("sizes", partial(Supported.of, held, sizes))
-        read_from("set", partial(Supported.of, held, None, fixed))
-        read_from("ranges", partial(Ranges.of, held, options.get("ranges"), chosen))
+        _, held, sizes, fixed, _ = read_option("set", partial(with_words, None, formula, *how))
+        read_option("sizes", partial(Supported.of, held, sizes))
+        read_option("set", partial(Supported.of, held, None, fixed))
+        read_option("ranges", partial(Ranges.of, held, options.get("ranges"), chosen))
 
 
-def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]:
+def find_misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]:
     """A line for each known deviation that names no check of its target, neither of those made nor of those that might be."""
     from spec.language.formula import Formula
     from spec.language.registry import statement
@@ -119,7 +119,7 @@ def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]
     return said
 
 
-def _chosen(config: Config, given: argparse.Namespace) -> list[tuple[OwnTarget, str]]:
+def _choose_targets(config: Config, given: argparse.Namespace) -> list[tuple[OwnTarget, str]]:
     """The targets that are asked for, each with the ID of its formula."""
     found = [(target, _formula_id(config, place, target)) for place, target in enumerate(config.targets, 1)]
     wanted = {name: _id_of(name) for name in given.ids}
@@ -166,4 +166,4 @@ def _formula_id(config: Config, place: int, target: OwnTarget) -> str:
         raise Unusable(f"{config.path}: {config.table}target[{place}].formula: {error}") from None
 
 
-__all__ = ["configuration", "misnamed", "own_tasks"]
+__all__ = ["configuration", "find_misnamed", "own_tasks"]

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
-from verify.command.profiles import PROFILES, named_profile
+from verify.command.profiles import PROFILES, check_profile
 from verify.faults import Unusable
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
@@ -79,7 +79,7 @@ class Version(argparse.Action):
         parser.exit()
 
 
-def _written(name: str) -> Path:
+def _check_output_path(name: str) -> Path:
     """A file to write at the end, refused at the beginning where it could not be."""
     path = Path(name)
     if path.is_dir():
@@ -142,7 +142,7 @@ def parser() -> Parser:
     def options(to: argparse.ArgumentParser) -> None:
         to.add_argument(
             "--profile",
-            type=named_profile,
+            type=check_profile,
             metavar="{" + ",".join(PROFILES) + "}",
             help="how much is asked: smoke (a second; verify's default), full (check's), soak (overnight)",
         )
@@ -181,10 +181,15 @@ def parser() -> Parser:
             "--verbose", action="store_true", help="list every check, every counterexample, what was not run"
         )
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
-        to.add_argument("--json", type=_written, metavar="F", help="write everything found as JSON")
-        to.add_argument("--html", type=_written, metavar="F", help="write it as one self-contained page")
+        to.add_argument("--json", type=_check_output_path, metavar="F", help="write everything found as JSON")
         to.add_argument(
-            "--junit", type=_written, metavar="F", help="write it as JUnit's XML, a test for each check"
+            "--html", type=_check_output_path, metavar="F", help="write it as one self-contained page"
+        )
+        to.add_argument(
+            "--junit",
+            type=_check_output_path,
+            metavar="F",
+            help="write it as JUnit's XML, a test for each check",
         )
 
     one = command(
@@ -305,13 +310,13 @@ def parser() -> Parser:
     )
     two.add_argument(
         "--counterexample",
-        type=_written,
+        type=_check_output_path,
         metavar="F",
         help="write the first failure as JSON, which attnspec replay F makes again",
     )
     two.add_argument(
         "--script",
-        type=_written,
+        type=_check_output_path,
         metavar="F",
         help="write a short script of the first failure, where one plain call shows it; it needs torch and your module",
     )
@@ -340,7 +345,7 @@ def parser() -> Parser:
     show.add_argument("id", metavar="ID", help="its ID, or where it is: my_spec.py:rms_gate")
     show.add_argument(
         "--page",
-        type=_written,
+        type=_check_output_path,
         metavar="F",
         help="write its page: F.html (one file), or F.md (Markdown with LaTeX)",
     )

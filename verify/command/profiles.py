@@ -16,18 +16,18 @@ USUAL = "full"
 """The profile of a check where none is named."""
 
 
-def resolved(*layers: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_options(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a check: those of a layer take the place of those before it, each after the profile that it names."""
     found = dict(PROFILES[USUAL])
     for layer in layers:
         if layer.get("profile") is not None:
             found = {key: value for key, value in found.items() if key not in ("time_limit", "grades")}
-            found |= PROFILES[named_profile(layer["profile"])]
+            found |= PROFILES[check_profile(layer["profile"])]
         found |= {key: value for key, value in layer.items() if value is not None and key != "profile"}
     return found
 
 
-def named_profile(name: Any) -> str:
+def check_profile(name: Any) -> str:
     """The name of a profile.
 
     Raises:
@@ -42,7 +42,7 @@ def named_profile(name: Any) -> str:
     return str(name)
 
 
-def said_options(given: argparse.Namespace) -> dict[str, Any]:
+def read_given_options(given: argparse.Namespace) -> dict[str, Any]:
     """The options of a check that stand on the command line; None for those that do not.
 
     Raises:
@@ -63,19 +63,26 @@ def said_options(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def checked_options(given: argparse.Namespace, profile: str = USUAL) -> dict[str, Any]:
+def complete_options(given: argparse.Namespace, profile: str = USUAL) -> dict[str, Any]:
     """The options of a check, with those that nothing is said of as its profile has them, or this one where none is named.
 
     Raises:
         Unusable: a device that cannot be used.
     """
-    return settled(given, resolved({"profile": profile}, said_options(given)))
+    return record_options(given, resolve_options({"profile": profile}, read_given_options(given)))
 
 
-def settled(given: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any]:
+def record_options(given: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any]:
     """Options of a check, which also become what the documents say was given."""
     given.max_examples, given.seed = options["max_examples"], options.setdefault("seed", 0)
     return options
 
 
-__all__ = ["PROFILES", "checked_options", "named_profile", "resolved", "said_options", "settled"]
+__all__ = [
+    "PROFILES",
+    "complete_options",
+    "check_profile",
+    "resolve_options",
+    "read_given_options",
+    "record_options",
+]

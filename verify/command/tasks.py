@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.command.cluster import run_on_cluster
 from verify.faults import Unusable
-from verify.isolation import lost_report
+from verify.isolation import report_lost
 from verify.pool import Lost, patience, run_tasks
 from verify.subject.ending import stoppable
 
@@ -138,12 +138,12 @@ def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
     from verify.targets import TARGETS
 
     target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
-    lacking = target.lacking(str(task.options.get("device", "cpu")))
+    lacking = target.explain_absence(str(task.options.get("device", "cpu")))
     if lacking:
         raise Absent(lacking)
     known = tuple(each for each in deviations() if each.occurs_on(str(task.options.get("device", "cpu"))))
     news = News(task.label, task.formula_id, known)
-    return target.load(), {"conventions": target.judged_under, "sizes": target.sizes, "causes": news}
+    return target.load(), {"conventions": target.all_conventions, "sizes": target.sizes, "causes": news}
 
 
 def _own(task: Task) -> Callable[..., Any]:
@@ -157,7 +157,7 @@ def _own(task: Task) -> Callable[..., Any]:
     return callable_at(task.address)
 
 
-def run(
+def run_checks(
     tasks: Sequence[Task], jobs: int, tell: Callable[[TaskResult], None], scheduler: str | None = None
 ) -> tuple[list[TaskResult], int]:
     """Run tasks in worker processes, or on the cluster of this scheduler, and tell each as it is done.
@@ -176,7 +176,7 @@ def run(
         try:
             with closing(outcomes):
                 for place, outcome in outcomes:
-                    found = _lost(tasks[place], outcome) if isinstance(outcome, Lost) else outcome
+                    found = _report_lost(tasks[place], outcome) if isinstance(outcome, Lost) else outcome
                     done[place] = found
                     tell(found)
         except KeyboardInterrupt:
@@ -195,13 +195,13 @@ def _patience(task: Task) -> float:
     return patience(task.options)
 
 
-def _lost(task: Task, lost: Lost) -> TaskResult:
-    """What came of a task whose process is gone: a verdict where the call that was being made has ended it."""
+def _report_lost(task: Task, lost: Lost) -> TaskResult:
+    """Return the outcome of a task whose process is gone: falsified if a call of the callable ended it."""
     if not lost.by_call:
         return TaskResult(task, error=lost.how)
     from spec.language.registry import statement
 
-    return TaskResult(task, lost_report(statement(task.formula_id).id, task.label, lost, task.options))
+    return TaskResult(task, report_lost(statement(task.formula_id).id, task.label, lost, task.options))
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def find(formula_id: str) -> Formula | Procedure:
         raise Unusable(str(error)) from None
 
 
-def expanded(ids: Iterable[str]) -> list[str]:
+def expand_subjects(ids: Iterable[str]) -> list[str]:
     """Formula IDs, subjects (``recurrent``) replaced by those of all their formulas.
 
     Raises:
@@ -64,4 +64,4 @@ def expanded(ids: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-__all__ = ["CONFORMS", "FALSIFIED", "NOTHING", "UNUSABLE", "console", "expanded", "find"]
+__all__ = ["CONFORMS", "FALSIFIED", "NOTHING", "UNUSABLE", "console", "expand_subjects", "find"]

@@ -21,10 +21,10 @@ def at_weights(given: argparse.Namespace) -> int:
     from verify.output.layers import about, document, table, verdicts
     from verify.subject.loading import Unloadable
     from verify.weights.causes import cause
-    from verify.weights.comparing import Compared, compare, expectation
-    from verify.weights.reading import DTYPES, read
+    from verify.weights.comparing import Comparison, compare, expectation
+    from verify.weights.reading import DTYPES, read_checkpoint
     from verify.weights.sentences import DEFAULT, sentences
-    from verify.weights.subjects import built_in, of_user
+    from verify.weights.subjects import list_built_in, of_user
 
     if given.ids not in ([], [STATED]):
         raise Unusable(f"--weights: expected the formula {STATED}; got {' '.join(given.ids)}")
@@ -34,15 +34,15 @@ def at_weights(given: argparse.Namespace) -> int:
             f"--weights: expected --dtype to be among {', '.join(DTYPES)}; got {', '.join(given.dtype)}"
         )
     out, notes = console(), console(stderr=True)
-    checkpoint = read(given.weights)
+    checkpoint = read_checkpoint(given.weights)
     read_texts = sentences(checkpoint, given.text or [DEFAULT])
     try:
-        subjects = [of_user(where) for where in given.against] or built_in()
+        subjects = [of_user(where) for where in given.against] or list_built_in()
     except Unloadable as error:
         raise Unusable(str(error)) from None
     for line in about(checkpoint, read_texts):
         out.print(line, markup=False)
-    found: list[Compared] = []
+    found: list[Comparison] = []
     with notes.status("reading the statement ...") as status:
         for dtype in dtypes:
             status.update(f"{dtype}: evaluating the statement ...")

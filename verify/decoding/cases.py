@@ -90,8 +90,8 @@ class Case:
     top: int | None = None
     alpha: float = 0.0
 
-    def told(self, beams: bool) -> dict[str, Any]:
-        """What a reader is shown."""
+    def describe(self, beams: bool) -> dict[str, Any]:
+        """Describe the case for a reader, as names and values."""
         made = {"model": f"{self.kind}, seed {self.seed}, vocabulary 0 … {self.vocabulary - 1}"}
         if self.kind in ("table", "tied", "near"):
             table = model_of(self.kind, self.vocabulary, self.seed)

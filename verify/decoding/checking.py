@@ -8,22 +8,22 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from spec.language.procedure import Procedure
-from verify.decoding.judges import REPEATS, VALUE, Judge, Seen, judge_of
+from verify.decoding.case_result import ALONE
+from verify.decoding.judges import REPEATS, VALUE, CaseResult, Judge, judge_of
 from verify.decoding.judging import CaseJudge
-from verify.decoding.seen import ALONE
-from verify.decoding.ties import told_of_ties
+from verify.decoding.ties import report_ties
 from verify.edges import GENERATOR
 from verify.explain.conventions import combinations
 from verify.faults import Unsupported, Unusable
 from verify.report import CONFORMS, FALSIFIED, CheckResult, Counterexample, Reason, Report, versions
 from verify.request import Request
-from verify.search.found import Budget, Clock, Found
 from verify.search.loop import Search
 from verify.search.outcome import Outcome
 from verify.search.property import Property
+from verify.search.record import Budget, Clock, SearchRecord
 from verify.subject.callables import importable
-from verify.subject.ending import listening
-from verify.subject.sandbox import default_device_aside, one_thread
+from verify.subject.ending import watch_interrupts
+from verify.subject.sandbox import one_thread, use_cpu_by_default
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -46,13 +46,13 @@ class CaseProperty(Property[Any]):
         self.kind = "value" if check == VALUE else "robustness" if check == REPEATS else "theorem"
         self.name = {VALUE: VALUE, REPEATS: f"robustness: {REPEATS}"}.get(check, f"requirement {check}")
         self.idle = 0
-        self.seen: Seen | None = None
+        self.seen: CaseResult | None = None
         self.case: Any = None
         self.ratios: list[float] = []
         self.unsupported = ""
 
     def groups(self) -> Iterator[Sequence[Any]]:
-        """None is planned: Hypothesis draws all."""
+        """No groups are planned: Hypothesis draws every case."""
         return iter(())
 
     def sought(self) -> Iterable[tuple[int, SearchStrategy[Any]]]:
@@ -60,12 +60,12 @@ class CaseProperty(Property[Any]):
         for share, drawn in self.asked.cases(self.check):
             yield max(1, round(share * self.count)), drawn
 
-    def made(self, drawn: Any) -> Sequence[Any]:
+    def make_cases(self, drawn: Any) -> Sequence[Any]:
         """The case that was drawn."""
         return [drawn]
 
     def judge(self, case: Any) -> Outcome:
-        """What the check finds in a case."""
+        """Judge one case by this check."""
         try:
             seen = self.asked.judge(self.check, case)
         except Unsupported as said:  # of this problem: it is passed over
@@ -87,8 +87,8 @@ class CaseProperty(Property[Any]):
         """A case with what is violated there, and what it takes to ask it again."""
         return counterexample(self.asked, self.check, case)
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
-        """Of the comparison with the reference the share of the cases that decide something."""
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
+        """Conclude; a comparison with the reference also reports the share of cases that decide something."""
         result.effective = None
         if self.check == VALUE and found.examples + self.idle:
             result.effective = found.examples / (found.examples + self.idle)
@@ -103,7 +103,7 @@ def counterexample(judge: Judge, check: str, case: Any, **more: Any) -> Countere
     procedure = judge.procedure
     violates = {VALUE: f"{procedure.title}: the steps of the reference", REPEATS: REPEATS, ALONE: ALONE}
     return Counterexample(
-        judge.told(case),
+        judge.describe(case),
         judge.dtype,
         dict(judge.conventions),
         violates=violates.get(check) or procedure.named[check].sentence,
@@ -150,11 +150,11 @@ def _answer(fn: Callable[..., Any], procedure: Procedure, request: Request) -> R
         importable=importable(fn),
         settings=request.settings,
     )
-    with listening(), one_thread(), default_device_aside():
-        tried, results = _tried(judge, request.max_examples, budget)
-        other = narrowed(judge, tried)
+    with watch_interrupts(), one_thread(), use_cpu_by_default():
+        tried, results = _try_checks(judge, request.max_examples, budget)
+        other = grant_rounding(judge, tried)
         if other is not None:
-            again, found = _tried(other, request.max_examples, budget)
+            again, found = _try_checks(other, request.max_examples, budget)
             if not any(prop.seen for prop in again):
                 judge, tried, results = other, again, found
                 said = (
@@ -170,7 +170,7 @@ def _answer(fn: Callable[..., Any], procedure: Procedure, request: Request) -> R
         if judge.guard.drew:
             report.has(GENERATOR, "it draws from a global random generator, which it has no need of", "used")
         if not report.falsified and not budget.clock.over:
-            told_of_ties(judge, report)
+            report_ties(judge, report)
         said, report.reason = _cause(tried)
         report.hint = said or alone.message
         if budget.clock.over:
@@ -180,14 +180,16 @@ def _answer(fn: Callable[..., Any], procedure: Procedure, request: Request) -> R
     return report
 
 
-def _tried(judge: Judge, max_examples: int, budget: Budget) -> tuple[list[CaseProperty], list[CheckResult]]:
+def _try_checks(
+    judge: Judge, max_examples: int, budget: Budget
+) -> tuple[list[CaseProperty], list[CheckResult]]:
     """The comparison with the reference, each requirement, and whether the same call gives the same result."""
     checks = (VALUE, *judge.procedure.named, REPEATS)
     every = [CaseProperty(judge, check, max_examples) for check in checks]
     return every, [result for prop in every for result in Search(prop, budget).run()]
 
 
-def narrowed(judge: Judge, tried: Sequence[CaseProperty]) -> Judge | None:
+def grant_rounding(judge: Judge, tried: Sequence[CaseProperty]) -> Judge | None:
     """The judge that grants the rounding of float32, where this alone explains what failed: each case is right then, not idle."""
     failed = [prop for prop in tried if prop.seen is not None]
     if not isinstance(judge, CaseJudge) or not failed or any(p.seen and p.seen.fault for p in failed):

@@ -26,7 +26,7 @@ from torch import Tensor
 from spec.decoding.continuations import Continuation, Found, Problem
 from verify.decoding.cases import Case, models_of
 from verify.decoding.guard import Guard
-from verify.faults import Fault, Unsupported, Unusable, complaint, said_by
+from verify.faults import Fault, Unsupported, Unusable, complaint, describe_error
 from verify.subject.signature import signature_of
 
 OPTIONS = {
@@ -80,7 +80,7 @@ class Decoder:
 
     @property
     def notes(self) -> list[str]:
-        """What it is not asked for."""
+        """Notes on what the decoder is not asked for."""
         asked = ("lengths", "end", *(("top", "alpha") if self.beams else ()))
         return [f"it takes no {name}: {WITHOUT[name]}" for name in asked if name not in self.takes]
 
@@ -92,10 +92,10 @@ class Decoder:
             Unsupported: it does not support this problem.
         """
         model = models_of(self.fn, case, problem.cached)
-        return solved(self.guard.around(self.fn), self.takes, self.beams, model, problem, case.seed)
+        return solve_problem(self.guard.around(self.fn), self.takes, self.beams, model, problem, case.seed)
 
 
-def solved(
+def solve_problem(
     fn: Callable[..., Any], takes: Collection[str], beams: bool, model: Any, problem: Problem, seed: int
 ) -> Found:
     """Call a decoder for a problem, and read what it returns.
@@ -104,7 +104,7 @@ def solved(
         Fault: it raised, or what it returned is not what the contract says.
         Unsupported: it does not support this problem.
     """
-    prompts, lengths = padded(problem.prompts, problem.vocabulary, seed)
+    prompts, lengths = pad_prompts(problem.prompts, problem.vocabulary, seed)
     given = {
         "lengths": lengths,
         "max_length": problem.max_length,
@@ -119,16 +119,16 @@ def solved(
     except (Fault, Unsupported):
         raise
     except NotImplementedError as error:
-        raise Unsupported(said_by(error)) from None
+        raise Unsupported(describe_error(error)) from None
     except (Exception, SystemExit) as error:
         raise Fault(f"raised {complaint(error)}") from error
     for name, now, was in zip(("prompts", "lengths"), (prompts, lengths), before, strict=True):
         if not torch.equal(now, was):
             raise Fault(f"wrote into the {name} that it was given: {was.tolist()} became {now.tolist()}")
-    return read(returned, beams, problem)
+    return read_continuations(returned, beams, problem)
 
 
-def padded(prompts: tuple[tuple[int, ...], ...], vocabulary: int, seed: int) -> tuple[Tensor, Tensor]:
+def pad_prompts(prompts: tuple[tuple[int, ...], ...], vocabulary: int, seed: int) -> tuple[Tensor, Tensor]:
     """Prompts as a tensor, padded with any ids, and their lengths."""
     longest = max(map(len, prompts))
     rows = [
@@ -138,8 +138,8 @@ def padded(prompts: tuple[tuple[int, ...], ...], vocabulary: int, seed: int) -> 
     return torch.tensor(rows), torch.tensor([len(prompt) for prompt in prompts])
 
 
-def read(returned: Any, beams: bool, problem: Problem) -> Found:
-    """What was returned, as continuations of each prompt.
+def read_continuations(returned: Any, beams: bool, problem: Problem) -> Found:
+    """Read what a decoder returned as continuations of each prompt.
 
     Raises:
         Fault: it is not what the contract says.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from verify.faults import Fault, Unsupported, complaint, said_by
+from verify.faults import Fault, Unsupported, complaint, describe_error
 from verify.subject.containment import Containment, Overdue, Raised
-from verify.subject.sandbox import GENERATORS, seeded
+from verify.subject.sandbox import GENERATORS, use_seed
 
 T = TypeVar("T")
 
 
-AGAIN = 1
+REPEATED_SEED = 1
 """The seed of global generators where the same is asked again."""
 
 
@@ -21,7 +21,7 @@ def twice(ask: Callable[[], T]) -> tuple[T, T]:
     state.
     """
     first = ask()
-    with seeded(AGAIN):
+    with use_seed(REPEATED_SEED):
         return first, ask()
 
 
@@ -38,19 +38,19 @@ class Guard:
     def around(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """The callable, which may do nothing but return or raise Fault and Unsupported."""
 
-        def guarded(*given: Any, **options: Any) -> Any:
-            return self._answered(lambda: fn(*given, **options))
+        def call_guarded(*given: Any, **options: Any) -> Any:
+            return self._run_contained(lambda: fn(*given, **options))
 
-        return guarded
+        return call_guarded
 
-    def _answered(self, work: Callable[[], Any]) -> Any:
+    def _run_contained(self, work: Callable[[], Any]) -> Any:
         try:
             return self.containment.run(self.name, work)
         except Overdue as late:
             raise Fault(str(late)) from None
         except Raised as raised:
             if isinstance(raised.error, NotImplementedError):
-                raise Unsupported(said_by(raised.error)) from None
+                raise Unsupported(describe_error(raised.error)) from None
             raise Fault(f"raised {complaint(raised.error)}") from raised.error
         finally:
             for name in self.containment.meddled:

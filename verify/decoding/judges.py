@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from hypothesis.strategies import SearchStrategy
 
 from spec.language.procedure import Procedure
+from verify.decoding.case_result import REPEATS, VALUE, CaseResult
 from verify.decoding.contract import Decoder
 from verify.decoding.guard import Guard
 from verify.decoding.judging import CaseJudge
-from verify.decoding.seen import REPEATS, VALUE, Seen
 from verify.decoding.tokens import TokenJudge
 
 
@@ -40,19 +40,19 @@ class Judge(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """What the callable is not asked for."""
+        """Notes on what the callable is not asked for."""
 
     def cases(self, check: str) -> list[tuple[float, SearchStrategy[Any]]]:
         """The cases that a check draws, and which share of them is of which sorts."""
 
-    def judge(self, check: str, case: Any) -> Seen:
+    def judge(self, check: str, case: Any) -> CaseResult:
         """What a check finds in a case."""
 
     def case(self, data: Mapping[str, Any]) -> Any:
         """A case from its data."""
 
-    def told(self, case: Any) -> dict[str, Any]:
-        """What a reader is shown."""
+    def describe(self, case: Any) -> dict[str, Any]:
+        """Describe a case for a reader, as names and values."""
 
 
 def judge_of(fn: Callable[..., Any], procedure: Procedure, conventions: Mapping[str, str]) -> Judge:
@@ -66,4 +66,4 @@ def judge_of(fn: Callable[..., Any], procedure: Procedure, conventions: Mapping[
     return TokenJudge.of(fn, procedure, conventions)
 
 
-__all__ = ["REPEATS", "VALUE", "Judge", "Seen", "judge_of"]
+__all__ = ["REPEATS", "VALUE", "Judge", "CaseResult", "judge_of"]

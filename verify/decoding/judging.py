@@ -10,10 +10,10 @@ from hypothesis.strategies import SearchStrategy
 
 from spec.decoding.continuations import ROUNDING, Found, Logits, Problem
 from spec.language.procedure import Procedure
+from verify.decoding.case_result import REPEATS, VALUE, CaseResult
 from verify.decoding.cases import LONG, OWN, SHARES, SMALL, Case, Sort, cases, models_of
 from verify.decoding.contract import Alone, Decoder, logits_of
 from verify.decoding.guard import Guard, twice
-from verify.decoding.seen import REPEATS, VALUE, Seen
 from verify.faults import Fault
 
 SINGLE = 2.0**-16
@@ -68,9 +68,9 @@ class CaseJudge:
         """A case from its data."""
         return Case(**data)
 
-    def told(self, case: Case) -> dict[str, Any]:
-        """What a reader is shown."""
-        return case.told(self.decoder.beams)
+    def describe(self, case: Case) -> dict[str, Any]:
+        """Describe a case for a reader, as names and values."""
+        return case.describe(self.decoder.beams)
 
     def problem(self, case: Case) -> Problem:
         """The case as a problem. Checks draw many cases alike: what a model has said it is not asked again."""
@@ -89,7 +89,7 @@ class CaseJudge:
             tolerance_of(model, self.narrowed),
         )
 
-    def judge(self, check: str, case: Case) -> Seen:
+    def judge(self, check: str, case: Case) -> CaseResult:
         """What a check finds in a case.
 
         Raises:
@@ -102,27 +102,31 @@ class CaseJudge:
             if check == REPEATS:
                 return self._repeats(case, problem)
             if check in COMPARED and _close(problem, self.procedure.reference(problem)[1]):
-                return Seen(idle=True)
+                return CaseResult(idle=True)
             requirement = self.procedure.named[check]
-            return Seen(requirement.broken(problem, lambda asked: self._solved(case, asked)))
+            return CaseResult(requirement.broken(problem, lambda asked: self._solve_once(case, asked)))
         except Fault as fault:
-            return Seen(str(fault), fault=True)
+            return CaseResult(str(fault), fault=True)
 
-    def _solved(self, case: Case, problem: Problem) -> Found:
-        """What it returns for a problem; asked once, since whether it repeats itself is a check of its own."""
+    def _solve_once(self, case: Case, problem: Problem) -> Found:
+        """Call the decoder for a problem, once: whether it repeats itself is a check of its own."""
         asked = replace(case, prompts=problem.prompts, **{name: getattr(problem, name) for name in VARIED})
         key = asked, problem.cached
         if key not in self.solved:
             self.solved[key] = self.decoder.solve(case, problem)
         return self.solved[key]
 
-    def _value(self, case: Case, problem: Problem) -> Seen:
-        found = self._solved(case, problem)
+    def _value(self, case: Case, problem: Problem) -> CaseResult:
+        found = self._solve_once(case, problem)
         wanted, margin = self.procedure.reference(problem)
-        return Seen(idle=True) if _close(problem, margin) else compared(problem, found, wanted)
+        return (
+            CaseResult(idle=True)
+            if _close(problem, margin)
+            else compare_continuations(problem, found, wanted)
+        )
 
-    def _repeats(self, case: Case, problem: Problem) -> Seen:
-        return Seen(repeated(problem, *twice(lambda: self.decoder.solve(case, problem))))
+    def _repeats(self, case: Case, problem: Problem) -> CaseResult:
+        return CaseResult(compare_calls(problem, *twice(lambda: self.decoder.solve(case, problem))))
 
 
 def tolerance_of(model: Any, narrowed: bool = False) -> float:
@@ -134,18 +138,20 @@ def tolerance_of(model: Any, narrowed: bool = False) -> float:
     return NARROWED if narrowed else ROUNDING
 
 
-def compared(problem: Problem, found: Found, wanted: Found) -> Seen:
-    """How continuations differ from those that are wanted."""
+def compare_continuations(problem: Problem, found: Found, wanted: Found) -> CaseResult:
+    """Compare continuations with those that are wanted."""
     worst = 0.0
     for prompt, row, right in zip(problem.prompts, found, wanted, strict=True):
         begin = f"prompt {list(prompt)}"
         if not row:
-            return Seen(f"{begin} gets nothing; expected {right[0]}")
+            return CaseResult(f"{begin} gets nothing; expected {right[0]}")
         if not isinstance(found, Alone) and len(row) != len(right):
-            return Seen(f"{begin} gets {len(row)} continuations; expected {len(right)}, from {right[0]} on")
+            return CaseResult(
+                f"{begin} gets {len(row)} continuations; expected {len(right)}, from {right[0]} on"
+            )
         for place, (one, other) in enumerate(zip(row, right, strict=False)):
             if one.tokens != other.tokens:
-                return Seen(f"{begin}: number {place} is {one}; expected {other}")
+                return CaseResult(f"{begin}: number {place} is {one}; expected {other}")
             for name in ("log_probability", "score"):
                 got, expected = getattr(one, name), getattr(other, name)
                 if got is None or expected is None:
@@ -154,12 +160,12 @@ def compared(problem: Problem, found: Found, wanted: Found) -> Seen:
                 worst = max(worst, ratio)
                 if not ratio <= 1:
                     said = name.replace("_", "-")
-                    return Seen(f"{begin}: {said} of number {place}, {one}; expected {other}", ratio)
-    return Seen(ratio=worst)
+                    return CaseResult(f"{begin}: {said} of number {place}, {one}; expected {other}", ratio)
+    return CaseResult(ratio=worst)
 
 
-def repeated(problem: Problem, first: Found, second: Found) -> str:
-    """How the results of two calls differ, in a line; "" if they do not."""
+def compare_calls(problem: Problem, first: Found, second: Found) -> str:
+    """Describe in a line how the results of two equal calls differ; "" if they do not."""
     for prompt, one, other in zip(problem.prompts, first, second, strict=True):
         if one != other:
             told = [", ".join(map(str, row)) for row in (one, other)]
@@ -189,9 +195,9 @@ __all__ = [
     "SINGLE",
     "VALUE",
     "CaseJudge",
-    "Seen",
-    "compared",
+    "CaseResult",
+    "compare_continuations",
     "kinds_for",
-    "repeated",
+    "compare_calls",
     "tolerance_of",
 ]

@@ -49,7 +49,7 @@ class Nothing:
     """A state that remembers nothing."""
 
     def reorder(self, index: Tensor) -> Nothing:
-        """Itself."""
+        """Return the state itself: there is nothing to reorder."""
         return self
 
 
@@ -62,23 +62,23 @@ class Attention:
         self.vocabulary = vocabulary
         random = torch.Generator().manual_seed(seed)
 
-        def drawn(*shape: int) -> Tensor:
+        def draw(*shape: int) -> Tensor:
             return torch.randn(*shape, dtype=torch.float64, generator=random)
 
-        self.E, usual = drawn(vocabulary, WIDTH), drawn(USUAL, WIDTH)
-        self.W_q, self.W_k, self.W_v = drawn(3, WIDTH, WIDTH) / WIDTH**0.5
-        self.W_o = SPREADS[seed % len(SPREADS)] * drawn(vocabulary, WIDTH) / WIDTH**0.5
-        self.position = torch.cat([usual, drawn(LONGEST - USUAL, WIDTH)])
+        self.E, usual = draw(vocabulary, WIDTH), draw(USUAL, WIDTH)
+        self.W_q, self.W_k, self.W_v = draw(3, WIDTH, WIDTH) / WIDTH**0.5
+        self.W_o = SPREADS[seed % len(SPREADS)] * draw(vocabulary, WIDTH) / WIDTH**0.5
+        self.position = torch.cat([usual, draw(LONGEST - USUAL, WIDTH)])
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Logits (r n V) of the token after each, given those before it."""
         x = self.E[tokens] + self.position[: tokens.shape[1]]
-        return self._attended(x, *self._kept(x), torch.ones(2 * tokens.shape[1:], dtype=torch.bool).tril())
+        return self._attend(x, *self._make_keys(x), torch.ones(2 * tokens.shape[1:], dtype=torch.bool).tril())
 
     def start(self, prompts: Tensor, lengths: Tensor) -> tuple[Tensor, Cache]:
         """Logits after each prompt; what stands behind its end is read into the cache and overwritten by later steps."""
         logits = self(prompts)
-        keys, values = self._kept(self.E[prompts] + self.position[: prompts.shape[1]])
+        keys, values = self._make_keys(self.E[prompts] + self.position[: prompts.shape[1]])
         room = LONGEST - prompts.shape[1]
         keys, values = (torch.nn.functional.pad(x, (0, 0, 0, room)) for x in (keys, values))
         cache = Cache(keys, values, lengths)
@@ -89,15 +89,15 @@ class Attention:
         x = (self.E[tokens] + self.position[state.lengths]).unsqueeze(1)
         rows = torch.arange(len(tokens))
         cache = Cache(state.keys.clone(), state.values.clone(), state.lengths + 1)
-        for store, new in zip((cache.keys, cache.values), self._kept(x), strict=True):
+        for store, new in zip((cache.keys, cache.values), self._make_keys(x), strict=True):
             store[rows, state.lengths] = new.squeeze(1)
         mask = torch.arange(LONGEST) < cache.lengths[:, None, None]
-        return self._attended(x, cache.keys, cache.values, mask).squeeze(1), cache
+        return self._attend(x, cache.keys, cache.values, mask).squeeze(1), cache
 
-    def _kept(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _make_keys(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return x @ self.W_k, x @ self.W_v
 
-    def _attended(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    def _attend(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         scores = (x @ self.W_q @ keys.mT).masked_fill(~mask, -torch.inf)
         read: Tensor = x + 2 * torch.softmax(scores, -1) @ values
         logits: Tensor = read @ self.W_o.mT
@@ -125,7 +125,7 @@ class Uncached(Recomputed):
         self.vocabulary, self._model = model.vocabulary, model
 
     def __call__(self, tokens: Tensor) -> Tensor:
-        """As the model itself."""
+        """Call the model itself."""
         return self._model(tokens)
 
 

@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 from spec.decoding.continuations import Found, Problem, Text, over, steps_of
+from verify.decoding.case_result import VALUE
 from verify.decoding.cases import OWN, Case
 from verify.decoding.judging import CaseJudge, kinds_for
-from verify.decoding.seen import VALUE
 from verify.faults import Fault, Unsupported
 from verify.report import Report
 
@@ -20,7 +20,7 @@ TIES = "ties"
 SEEDS, VOCABULARY, LENGTH, WIDTH = 12, 5, 4, 3
 
 
-def told_of_ties(judge: Any, report: Report) -> None:
+def report_ties(judge: Any, report: Report) -> None:
     """Report a decoder that does not take the first of equally likely tokens, or of beams, as the statement does."""
     if not isinstance(judge, CaseJudge) or OWN in kinds_for(judge.decoder, VALUE):
         return
@@ -42,7 +42,7 @@ def told_of_ties(judge: Any, report: Report) -> None:
 
 
 def _other_token(problem: Problem, found: Found) -> str:
-    """That another of equally likely tokens is taken; empty where none is."""
+    """Describe which of equally likely tokens is taken, if it is not the first; else empty."""
     for prompt, row in zip(problem.prompts, found, strict=True):
         said = _later(problem, prompt, row[0].tokens) if row else ""
         if said:
@@ -51,7 +51,7 @@ def _other_token(problem: Problem, found: Found) -> str:
 
 
 def _other_beam(judge: CaseJudge, problem: Problem, found: Found) -> str:
-    """That another beam is kept than that of the first tokens, which has the same score; empty where none is."""
+    """Describe which of two beams of equal score is kept, if it is not that of the first tokens; else empty."""
     wanted, _ = judge.procedure.reference(problem)
     for prompt, row, right in zip(problem.prompts, found, wanted, strict=True):
         for one, other in zip(row, right, strict=False):
@@ -68,7 +68,7 @@ def _other_beam(judge: CaseJudge, problem: Problem, found: Found) -> str:
 
 
 def _log_probability(problem: Problem, prompt: Text, tokens: Text) -> float:
-    """That of a text after a prompt; −∞ where no step leads there."""
+    """Return the log-probability of a text after a prompt; −∞ where no step leads there."""
     total = 0.0
     for place, token in enumerate(tokens):
         log_p = {each: x for x, each in steps_of(problem, prompt, tokens[:place])}
@@ -89,4 +89,4 @@ def _later(problem: Problem, prompt: Text, tokens: Text) -> str:
     return ""
 
 
-__all__ = ["TIES", "told_of_ties"]
+__all__ = ["TIES", "report_ties"]

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from spec.bert import pack, wordpiece
 from spec.language.procedure import Procedure
+from verify.decoding.case_result import REPEATS, VALUE, CaseResult
 from verify.decoding.guard import Guard, twice
-from verify.decoding.seen import REPEATS, VALUE, Seen
-from verify.faults import Fault, Unsupported, Unusable, complaint, said_by
+from verify.faults import Fault, Unsupported, Unusable, complaint, describe_error
 from verify.subject.signature import signature_of
 
 LETTERS = "aAéა"
@@ -145,7 +145,7 @@ class TokenJudge:
 
     @property
     def notes(self) -> list[str]:
-        """What it is not asked for."""
+        """Notes on what the callable is not asked for."""
         if self.procedure.id == "bert.pack" or "longest" in self.takes:
             return []
         return ["it takes no longest: checked with words of up to 100 characters, and with longer ones"]
@@ -160,11 +160,11 @@ class TokenJudge:
         """A case from its data."""
         return case_of(self.procedure.id, data)
 
-    def told(self, case: Words | Texts) -> dict[str, Any]:
-        """What a reader is shown."""
+    def describe(self, case: Words | Texts) -> dict[str, Any]:
+        """Describe a case for a reader, as names and values."""
         return {name: list(x) if isinstance(x, tuple) else x for name, x in asdict(case).items()}
 
-    def judge(self, check: str, case: Words | Texts) -> Seen:
+    def judge(self, check: str, case: Words | Texts) -> CaseResult:
         """What a check finds in a case.
 
         Raises:
@@ -173,12 +173,12 @@ class TokenJudge:
         problem = case.problem(self.conventions)
         try:
             if check == VALUE:
-                return Seen(differs(self.solve(problem), self.procedure.reference(problem), "expected"))
+                return CaseResult(differs(self.solve(problem), self.procedure.reference(problem), "expected"))
             if check == REPEATS:
-                return Seen(differs(*twice(lambda: self.solve(problem)), "called again"))
-            return Seen(self.procedure.named[check].broken(problem, self.solve))
+                return CaseResult(differs(*twice(lambda: self.solve(problem)), "called again"))
+            return CaseResult(self.procedure.named[check].broken(problem, self.solve))
         except Fault as fault:
-            return Seen(str(fault), fault=True)
+            return CaseResult(str(fault), fault=True)
 
     def solve(self, problem: Any) -> Any:
         """Call it for a problem, and read what it returns.
@@ -197,10 +197,10 @@ def case_of(procedure_id: str, data: Mapping[str, Any]) -> Words | Texts:
 
 def solver_of(procedure_id: str) -> Callable[[Callable[..., Any], Collection[str], Any], Any]:
     """How a callable is asked under a procedure."""
-    return packed if procedure_id == "bert.pack" else split
+    return call_packer if procedure_id == "bert.pack" else call_splitter
 
 
-def packed(fn: Callable[..., Any], takes: Collection[str], problem: pack.Problem) -> pack.Packed:
+def call_packer(fn: Callable[..., Any], takes: Collection[str], problem: pack.Problem) -> pack.Packed:
     """Ask for one text or two as a sequence, and read the ids and the segments that are returned.
 
     Raises:
@@ -208,7 +208,7 @@ def packed(fn: Callable[..., Any], takes: Collection[str], problem: pack.Problem
         Unsupported: it does not support this problem.
     """
     second = None if problem.b is None else list(problem.b)
-    returned = answered(fn, takes, problem, list(problem.a), second)
+    returned = call_with_options(fn, takes, problem, list(problem.a), second)
     try:
         ids, segments = (x.tolist() if hasattr(x, "tolist") else x for x in returned)
         return tuple(map(int, ids)), tuple(map(int, segments))
@@ -216,7 +216,7 @@ def packed(fn: Callable[..., Any], takes: Collection[str], problem: pack.Problem
         raise unread(returned, error) from None
 
 
-def split(
+def call_splitter(
     fn: Callable[..., Any], takes: Collection[str], problem: wordpiece.Problem
 ) -> list[wordpiece.Pieces]:
     """Ask for the pieces of words, and read the list for each word that is returned.
@@ -226,7 +226,7 @@ def split(
         Unsupported: it does not support this problem.
     """
     many = len(problem.words)
-    returned = answered(fn, takes, problem, list(problem.words), sorted(problem.vocabulary))
+    returned = call_with_options(fn, takes, problem, list(problem.words), sorted(problem.vocabulary))
     try:
         if any(isinstance(row, str) or not all(isinstance(piece, str) for piece in row) for row in returned):
             raise TypeError("a list of strings for each word")
@@ -237,8 +237,8 @@ def split(
         raise unread(returned, error) from None
 
 
-def answered(fn: Callable[..., Any], takes: Collection[str], problem: Any, *given: Any) -> Any:
-    """What a callable returns for a problem, with the options that it takes.
+def call_with_options(fn: Callable[..., Any], takes: Collection[str], problem: Any, *given: Any) -> Any:
+    """Call the callable for a problem, with the options that it takes, and return its result.
 
     Raises:
         Fault: it raised, or changed the lists that it was given.
@@ -250,7 +250,7 @@ def answered(fn: Callable[..., Any], takes: Collection[str], problem: Any, *give
     except (Fault, Unsupported):
         raise
     except NotImplementedError as error:
-        raise Unsupported(said_by(error)) from None
+        raise Unsupported(describe_error(error)) from None
     except (Exception, SystemExit) as error:
         raise Fault(f"raised {complaint(error)}") from error
     for now, was in zip(given, before, strict=True):
@@ -260,12 +260,12 @@ def answered(fn: Callable[..., Any], takes: Collection[str], problem: Any, *give
 
 
 def unread(returned: Any, error: Exception) -> Fault:
-    """What is said of a result that is not what the contract says."""
+    """Describe a result that the contract does not allow."""
     return Fault(f"returned {type(returned).__name__} of another form than expected: {error}")
 
 
 def differs(one: Any, other: Any, said: str) -> str:
-    """That a result is another than it is said to be; "" if it is not."""
+    """Describe how a result differs from the wanted one; "" if it does not."""
     return "" if one == other else f"got {one}; {said} {other}"
 
 

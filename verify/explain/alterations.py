@@ -21,18 +21,18 @@ from verify.explain.conventions import combinations as other_conventions
 from verify.explain.evidence import MOST, Evidence, Witness
 from verify.explain.lines import (
     Alteration,
-    altered_lines,
-    filled_with,
-    otherwise_floored,
+    alter_floors,
+    alter_lines,
+    fill_hidden_scores,
     split_by_view,
     usual,
     without_weights,
 )
 from verify.inputs.examples import Example
-from verify.inputs.leads import added_numbers
+from verify.inputs.leads import find_added_numbers
 from verify.properties.judge import Judge, Reals
 from verify.properties.slopes import REAL
-from verify.report import options_said
+from verify.report import format_options
 
 # Inputs taken for something else -----------------------------------------------------------------------------------------
 
@@ -184,15 +184,15 @@ ARRAYS = (
 """What an array or a number is taken for."""
 
 
-def altered_inputs(evidence: Evidence) -> Iterator[Alteration]:
+def alter_inputs(evidence: Evidence) -> Iterator[Alteration]:
     """Every alteration of inputs, the most usual first."""
-    for rule in (_masks, _numbers, _families, _exchanged, _arrays):
+    for rule in (_masks, _numbers, _families, _exchanges, _arrays):
         for sentence, change in rule(evidence):
-            yield sentence, partial(_stated, evidence, change)
+            yield sentence, partial(_evaluate_changed, evidence, change)
 
 
-def _stated(evidence: Evidence, change: Change, example: Example) -> Sequence[Reals]:
-    return evidence.stated(example, change(example))
+def _evaluate_changed(evidence: Evidence, change: Change, example: Example) -> Sequence[Reals]:
+    return evidence.evaluate_statement(example, change(example))
 
 
 RESULTS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
@@ -225,7 +225,7 @@ def results(evidence: Evidence) -> Iterator[Alteration]:
         (number,) = numbers
         yield (
             f"the result is {number:g} everywhere, whatever the inputs are",
-            lambda example: [np.full_like(part, number) for part in evidence.stated(example)],
+            lambda example: [np.full_like(part, number) for part in evidence.evaluate_statement(example)],
         )
     outputs = evidence.judge.flat.outputs
     for item in evidence.given if len(outputs) == 1 else ():
@@ -238,7 +238,7 @@ def results(evidence: Evidence) -> Iterator[Alteration]:
 
 
 def _made_of(evidence: Evidence, place: int, made: Callable[[Any], Any], example: Example) -> Sequence[Reals]:
-    return [made(part) if k == place else part for k, part in enumerate(evidence.stated(example))]
+    return [made(part) if k == place else part for k, part in enumerate(evidence.evaluate_statement(example))]
 
 
 Changes = Iterator[tuple[str, Change]]
@@ -284,7 +284,7 @@ def _numbers(evidence: Evidence) -> Changes:
     for item in evidence.formula.tensors:
         if item.role == "number" and item.domain not in WHOLE:
             for value in usual(evidence.judge.flat, item):
-                gone = value == 0 and item.name in added_numbers(evidence.judge.flat)
+                gone = value == 0 and item.name in find_added_numbers(evidence.judge.flat)
                 read = "not added, or is fixed at almost 0" if gone else f"not read: it is fixed at {value:g}"
                 if item.name in fixed:
                     read = f"fixed at {value:g}, and not at {fixed[item.name]:g} as is declared"
@@ -313,7 +313,7 @@ def _families(evidence: Evidence) -> Changes:
         )
 
 
-def _exchanged(evidence: Evidence) -> Changes:
+def _exchanges(evidence: Evidence) -> Changes:
     """Two inputs of one shape taken for each other, or data taken in another order.
 
     Shapes may be equal at the sizes alone at which the callable is judged: at others it raises an error for that very reason.
@@ -387,7 +387,7 @@ def _around(x: Any, _: int, last: int) -> Any:
 # Which alteration explains what was returned -----------------------------------------------------------------------------
 
 Kind = Callable[[Evidence], Iterable[Alteration]]
-KINDS: tuple[Kind, ...] = (results, without_weights, altered_inputs, altered_lines)
+KINDS: tuple[Kind, ...] = (results, without_weights, alter_inputs, alter_lines)
 """The kinds of alterations, in the order in which they are tried."""
 MOST_NEARLY = 3
 """So many that only some conventions may be wrong beside are tried with others."""
@@ -405,7 +405,7 @@ FILLS = (*(-(10**power) for power in (4, 9, 6, 5, 3, 7, 8, 10, 12, 20)), -(2**15
 """Numbers that hidden scores are set to in the field."""
 
 
-def altered(evidence: Evidence) -> str:
+def find_alteration(evidence: Evidence) -> str:
     """One thing in the statement taken or written otherwise; of what is sure but for that, beside other conventions."""
     nearly: list[tuple[Any, str]] = []
     for kind in KINDS if evidence.everywhere else ():
@@ -420,7 +420,7 @@ def altered(evidence: Evidence) -> str:
 
 
 def altered_beside_conventions(evidence: Evidence) -> str:
-    """The same beside another choice of conventions."""
+    """Find one alteration of the statement under other conventions that explains all failures."""
     kinds = KINDS if evidence.everywhere else ()
     return next((said for kind in kinds if (said := _beside_conventions(evidence, kind))), "")
 
@@ -431,16 +431,16 @@ def _beside_conventions(evidence: Evidence, kind: Kind, only: str = "") -> str:
     for changes in other_conventions(evidence.formula, ours.conventions):
         if evidence.late:
             return ""
-        with evidence.judged_by(Judge(evidence.formula, {**ours.conventions, **changes})):
+        with evidence.use_judge(Judge(evidence.formula, {**ours.conventions, **changes})):
             for said, alike in _accounting(evidence, kind, only):
                 if evidence.is_sure(alike):
-                    return f"{said}; and {options_said(changes)} (its convention)"
+                    return f"{said}; and {format_options(changes)} (its convention)"
     return ""
 
 
 def _accounting(evidence: Evidence, kind: Kind, only: str = "") -> Iterator[Alteration]:
     """The alterations of a kind that account for what the ordinary examples show."""
-    if evidence.random and kind is not altered_inputs:
+    if evidence.random and kind is not alter_inputs:
         return
     for said, alike in kind(evidence):
         if evidence.late:
@@ -450,23 +450,23 @@ def _accounting(evidence: Evidence, kind: Kind, only: str = "") -> Iterator[Alte
 
 
 def outputs_exchanged(evidence: Evidence) -> str:
-    """Several results in another order."""
+    """Find a permutation of the outputs that explains all failures."""
     outputs = evidence.judge.flat.outputs
     if not evidence.everywhere:
         return ""
     for order in list(permutations(range(len(outputs))))[1:24]:
-        alike = partial(_ordered, evidence, order)
+        alike = partial(_reorder_outputs, evidence, order)
         if evidence.accounts(alike) and evidence.is_sure(alike):
             return f"the results are exchanged: returned in the order {', '.join(outputs[k].name for k in order)}"
     return ""
 
 
-def _ordered(evidence: Evidence, order: Sequence[int], example: Example) -> list[Reals]:
-    said = evidence.stated(example)
+def _reorder_outputs(evidence: Evidence, order: Sequence[int], example: Example) -> list[Reals]:
+    said = evidence.evaluate_statement(example)
     return [said[place] for place in order]
 
 
-def scaled(evidence: Evidence) -> str:
+def find_factor(evidence: Evidence) -> str:
     """Results off by one factor, the same everywhere or a power of a size."""
     factors = [_factor(evidence, w) for w in evidence.failing] if evidence.everywhere else []
     if len(factors) < 3 or None in factors:
@@ -488,7 +488,7 @@ def scaled(evidence: Evidence) -> str:
 
 
 def _times(evidence: Evidence, factor: Callable[[Example], float], example: Example) -> Sequence[Reals]:
-    return [factor(example) * part for part in evidence.stated(example)]
+    return [factor(example) * part for part in evidence.evaluate_statement(example)]
 
 
 def moved(evidence: Evidence) -> str:
@@ -498,14 +498,14 @@ def moved(evidence: Evidence) -> str:
     )
     for witness in witnesses:
         changed = {name: witness.example.inputs[name] / 2 - 0.25 for name in evidence.data}
-        other = evidence.called(witness.example.changed(**changed))
+        other = evidence.call_at(witness.example.replace_inputs(**changed))
         if other.got is None or witness.got is None:
             return ""
         offs = [
             np.concatenate(
                 [
                     np.ravel(got - said)
-                    for got, said in zip(w.got or (), evidence.stated(w.example), strict=True)
+                    for got, said in zip(w.got or (), evidence.evaluate_statement(w.example), strict=True)
                 ]
             )
             for w in (witness, other)
@@ -522,7 +522,7 @@ def moved(evidence: Evidence) -> str:
 
 
 def _factor(evidence: Evidence, witness: Witness) -> float | None:
-    said = np.concatenate([np.ravel(x) for x in evidence.stated(witness.example)])
+    said = np.concatenate([np.ravel(x) for x in evidence.evaluate_statement(witness.example)])
     got = np.concatenate([np.ravel(x) for x in witness.got or ()]).astype(np.float64)
     told = np.isfinite(said) & (said != 0)
     if not told.any() or not np.isfinite(got[told]).all():
@@ -541,15 +541,15 @@ def _failing_drawn(evidence: Evidence) -> list[Witness]:
     return [w for w in evidence.drawn if w.fails and w.got is not None and w.example.dtype == kind]
 
 
-def filled(evidence: Evidence) -> str:
+def find_fill_value(evidence: Evidence) -> str:
     """A number that hidden scores are set to, which shows where others come near it."""
     if evidence.everywhere or evidence.random:
         return ""
     # Where the statement itself fits, any number does as well.
-    failing = [w for w in _failing_drawn(evidence) if not evidence.fits_there(evidence.stated, w)]
+    failing = [w for w in _failing_drawn(evidence) if not evidence.fits_there(evidence.evaluate_statement, w)]
     right = []
     for value in FILLS if failing else ():
-        alike = filled_with(evidence.judge.flat, value)
+        alike = fill_hidden_scores(evidence.judge.flat, value)
         fits = sum(evidence.fits_there(alike, w) for w in failing) if alike is not None else 0
         right += [value] if fits > MOST * len(failing) else []
     if not right:
@@ -558,17 +558,17 @@ def filled(evidence: Evidence) -> str:
     return f"hidden scores are set to a finite number{named}: right as long as the others stay far above it"
 
 
-def floored(evidence: Evidence) -> str:
+def find_floor(evidence: Evidence) -> str:
     """A divisor that is kept from 0 otherwise, which shows at rows near 0, and is right about more of them than none at all."""
     failing = _failing_drawn(evidence)
     if evidence.random or len(failing) < 2:
         return ""
-    alterations = list(otherwise_floored(evidence))
+    alterations = list(alter_floors(evidence))
     if (
         sum(not said for said, _ in alterations) != 1
     ):  # of several roots ε is fixed in one, or the data tell nothing
         return ""
-    witnesses = [*failing, *_made_small(evidence)]
+    witnesses = [*failing, *_shrink_examples(evidence)]
     least, best = math.floor((1 - SURELY) * len(witnesses)) + 1, ""
     for said, alike in alterations:
         if evidence.late:
@@ -583,20 +583,24 @@ def floored(evidence: Evidence) -> str:
     return best
 
 
-def _made_small(evidence: Evidence) -> list[Witness]:
+def _shrink_examples(evidence: Evidence) -> list[Witness]:
     """Ordinary examples with all real data made small, by each power of ten and half of one: where a least value shows."""
     names, steps = evidence.data, [10.0 ** (-place / 2) for place in range(1, SMALLEST)]
     examples = [w.example for w in evidence.ordinary if names][:SMALL]
-    moved = [e.changed(**{name: e.inputs[name] * step for name in names}) for e in examples for step in steps]
-    return [w for w in evidence.seen(moved) if w.got is not None]
+    moved = [
+        e.replace_inputs(**{name: e.inputs[name] * step for name in names})
+        for e in examples
+        for step in steps
+    ]
+    return [w for w in evidence.call_each(moved) if w.got is not None]
 
 
 __all__ = [
-    "altered",
+    "find_alteration",
     "altered_beside_conventions",
-    "filled",
-    "floored",
+    "find_fill_value",
+    "find_floor",
     "moved",
     "outputs_exchanged",
-    "scaled",
+    "find_factor",
 ]

@@ -29,7 +29,7 @@ from verify.report import FALSIFIED, CheckResult
 from verify.search.outcome import worst
 from verify.subject.caller import Offence
 from verify.subject.returned import values
-from verify.subject.sandbox import seeded
+from verify.subject.sandbox import use_seed
 
 NEW = 43
 """Sizes from here on are new, but for those that examples have on purpose: all others are smaller."""
@@ -66,14 +66,14 @@ class Pairs:
 
     def second_is_wrong(self, chosen: Sequence[Size], turned: bool) -> bool:
         """Whether the first call is right, and the second is not; ``turned``: with the values of one for the other."""
-        first = self.drawn(chosen)
+        first = self.draw_example(chosen)
         if first is None:
             return False
         pair = first, others(self.judge, first)
         return self._only_second(*(pair[::-1] if turned else pair))
 
     def result(self, chosen: Sequence[Size]) -> CheckResult:
-        """What is said of it: which inputs are kept, and two calls that show it."""
+        """Return the check's result: which inputs are kept, and two calls that show it."""
         kept = [item.name for item in self.judge.formula.tensors if self._keeps(item.name, chosen)]
         values = f"other values of {', '.join(kept)}" if kept else "other values"
         said = (
@@ -81,17 +81,17 @@ class Pairs:
             f"the second, with {values}, is not"
         )
         result = CheckResult(TITLE, "robustness", FALSIFIED, ROUNDS, message=said, leads=True)
-        first = self.drawn(chosen)
+        first = self.draw_example(chosen)
         if first is None:
             return result
-        second = self._changed(first, kept or list(first.inputs))
+        second = self._change_inputs(first, kept or list(first.inputs))
         outcome = worst([judge_value(self.judge, self.caller, each) for each in (first, second)])
         if outcome.fails:
             result.counterexample = counterexample(self.setting, second, outcome)
             result.counterexample.calls = {"before": first.inputs}
         return result
 
-    def drawn(self, chosen: Sequence[Size]) -> Example | None:
+    def draw_example(self, chosen: Sequence[Size]) -> Example | None:
         """An example on unit normal data at new numbers of the chosen sizes; None where there are none that are not dear."""
         numbers = {size: next(self.numbers) for size in chosen}
         sizes = self.space.sizing.keep_small(numbers)
@@ -104,14 +104,14 @@ class Pairs:
 
     def _keeps(self, name: str, chosen: Sequence[Size]) -> bool:
         """Whether the second of two calls is wrong where this input alone has other values."""
-        first = self.drawn(chosen)
+        first = self.draw_example(chosen)
         if first is None or not isinstance(first.inputs.get(name), np.ndarray | float):
             return False
-        return self._only_second(first, self._changed(first, [name]))
+        return self._only_second(first, self._change_inputs(first, [name]))
 
-    def _changed(self, first: Example, names: Sequence[str]) -> Example:
+    def _change_inputs(self, first: Example, names: Sequence[str]) -> Example:
         other = others(self.judge, first).inputs
-        return first.changed(**{name: other[name] for name in names})
+        return first.replace_inputs(**{name: other[name] for name in names})
 
     def _only_second(self, first: Example, second: Example) -> bool:
         return not self._wrong(first) and self._wrong(second)
@@ -127,11 +127,11 @@ def written_over(evidence: Evidence) -> str:
     space = evidence.setting.space()
     for recipe in space.plan(BATCHES, evidence.setting.seed):
         example = space.example(recipe._replace(regime=0, other=0), evidence.kinds[0])
-        first = evidence.called(example)
+        first = evidence.call_at(example)
         if first.got is None:
             continue
         before = [np.array(part) for part in first.got]
-        evidence.called(others(evidence.judge, example))
+        evidence.call_at(others(evidence.judge, example))
         if not same(before, [values(part) for part in evidence.fits(first.raw, example)]):
             return "a later call writes over an earlier result: what it returns is a buffer that it keeps"
     return ""
@@ -144,7 +144,9 @@ def in_batches(evidence: Evidence) -> str:
     """Members of batches that are wrong, and right alone; whose inputs are read in the place of their own."""
     wrong = [batch for batch in evidence.batches if any(w.fails for w in batch[1])][:BATCHES]
     failing = [w for _, batch in wrong for w in batch if w.fails]
-    if not wrong or any(w.fails for w in (*evidence.ordinary, *evidence.seen([w.example for w in failing]))):
+    if not wrong or any(
+        w.fails for w in (*evidence.ordinary, *evidence.call_each([w.example for w in failing]))
+    ):
         return ""
     said = "right alone, wrong in batches"
     own = [t.name for t in evidence.formula.tensors if t.role in ("data", "mask")]
@@ -163,7 +165,7 @@ def in_batches(evidence: Evidence) -> str:
 def _is_of_first(evidence: Evidence, name: str, batch: Sequence[Witness]) -> bool:
     """Whether every member of a batch got what is stated with an input of the first."""
     first = {name: batch[0].example.inputs.get(name)}
-    return all(evidence.near(w.got or (), evidence.stated(w.example, first)) for w in batch)
+    return all(evidence.near(w.got or (), evidence.evaluate_statement(w.example, first)) for w in batch)
 
 
 def _crosses(evidence: Evidence, name: str, batch: Example, before: Sequence[Witness]) -> bool:
@@ -180,7 +182,7 @@ def _crosses(evidence: Evidence, name: str, batch: Example, before: Sequence[Wit
             else moved / 2 + 0.75
         )
         moved[others] = other[others]
-        after = evidence.members(batch.changed(**{name: moved}))
+        after = evidence.members(batch.replace_inputs(**{name: moved}))
         if after and not evidence.near(after[place].got or (), member.got or ()):
             return True
     return False
@@ -202,10 +204,10 @@ from call to call: of others none is."""
 def random_result(evidence: Evidence) -> str:
     """Results that differ from call to call: dropout, if they are right on average."""
     for witness in evidence.failing[:3]:
-        first, other = (_drawn(evidence, witness.example, seed) for seed in (1, 2))
+        first, other = (_call_seeded(evidence, witness.example, seed) for seed in (1, 2))
         if first is None or other is None or same(first, other):
             continue
-        again = _drawn(evidence, witness.example, 1)
+        again = _call_seeded(evidence, witness.example, 1)
         if again is not None and not same(first, again):  # by more than what is drawn from those
             return (
                 f"{UNSTEADY}: two calls with equal inputs and global generators in the same state differ (is something kept, or "
@@ -219,7 +221,7 @@ def random_result(evidence: Evidence) -> str:
         # spread, and is off by that rate.
         told = [
             np.abs(a - e) <= 6 * s / math.sqrt(DRAWS) + 0.02 * np.abs(e).max(initial=0.0)
-            for a, s, e in zip(average, spread, evidence.stated(witness.example), strict=True)
+            for a, s, e in zip(average, spread, evidence.evaluate_statement(witness.example), strict=True)
         ]
         zeros = max(float(np.mean(part == 0)) for part in first)
         if all(t.all() for t in told):
@@ -238,23 +240,23 @@ def drawn_from_outside(evidence: Evidence) -> str:
         return ""
     largest = sorted(evidence.failing, key=lambda w: -sum(part.size for part in w.got or ()))[:2]
     for witness in largest:
-        first, *others = (_drawn(evidence, witness.example, seed) for seed in range(DRAWS))
+        first, *others = (_call_seeded(evidence, witness.example, seed) for seed in range(DRAWS))
         if first is not None and any(other is not None and not same(first, other) for other in others):
             return "the result is random: it depends on the state of a global generator (is dropout left on?)"
     return ""
 
 
-def _drawn(evidence: Evidence, example: Example, seed: int) -> list[Reals] | None:
+def _call_seeded(evidence: Evidence, example: Example, seed: int) -> list[Reals] | None:
     """A result after the global generators were seeded."""
-    with seeded(seed, evidence.caller.device):
+    with use_seed(seed, evidence.caller.device):
         try:
-            return evidence.called(example).got
+            return evidence.call_at(example).got
         except Unsupported:
             return None
 
 
 def _mean(evidence: Evidence, example: Example) -> tuple[list[Reals], list[Reals]] | None:
-    drawn = [_drawn(evidence, example, seed) for seed in range(DRAWS)]
+    drawn = [_call_seeded(evidence, example, seed) for seed in range(DRAWS)]
     fine = [each for each in drawn if each is not None]
     if len(fine) < DRAWS:
         return None
@@ -265,9 +267,9 @@ def _mean(evidence: Evidence, example: Example) -> tuple[list[Reals], list[Reals
 
 
 def now_and_then(evidence: Evidence) -> str:
-    """That what failed is right when it is called again, if it is."""
+    """Say that failed examples are right when they are called again; empty unless enough of them are."""
     failing = [w for w in (*evidence.ordinary, *evidence.drawn) if w.fails][:AGAIN]
-    again = evidence.seen([w.example for w in failing])
+    again = evidence.call_each([w.example for w in failing])
     right = sum(not w.fails for w in again)
     if right < SOME * max(1, len(failing)):
         return ""
@@ -279,7 +281,7 @@ def now_and_then(evidence: Evidence) -> str:
 
 
 def writes(offence: Offence) -> str:
-    """That a callable writes to what it is given."""
+    """Describe inputs that the callable writes to."""
     return (
         f"it writes to its input {', '.join(offence.written)}: the caller's tensor is another after the call"
     )

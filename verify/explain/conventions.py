@@ -20,13 +20,13 @@ from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from verify.edges import ARITHMETIC, STRICT
 from verify.explain.evidence import SECONDS, SEED, SPOILT, Evidence, Witness, same
-from verify.inputs.examples import Example, rounded
+from verify.inputs.examples import Example, round_to
 from verify.laws.checking import check_law
 from verify.properties.judge import Expected, Judge
 from verify.properties.plain_calls import check_gradients, check_values
 from verify.properties.precision import digits_inside
 from verify.properties.setting import Setting
-from verify.properties.unsaid_sizes import where_something_is_said
+from verify.properties.unsaid_sizes import restrict_to_stated
 from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, either_said
 
 MOST = 2
@@ -66,7 +66,7 @@ class Nearest:
     telling: bool = True
 
     @cached_property
-    def said(self) -> str:
+    def changes_text(self) -> str:
         """What it changes: ``eps=outside, divisor=unbiased``; and what else it may be."""
         return either_said(self.changes, self.alike)
 
@@ -108,12 +108,16 @@ def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
     found: list[tuple[tuple[bool, bool, bool, int], Nearest]] = []
     for changes in _candidates(evidence, named, failing):
         other = Judge(judge.formula, {**judge.conventions, **changes})
-        made = _tried(evidence, other, changes, called)
+        made = _try_conventions(evidence, other, changes, called)
         if made is not None:
             left = made.examples - made.conforming
             found.append(((left > SPOILT * made.examples, made.vacuous, other.partial, left), made))
     if not found:
-        return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, called)
+        return (
+            None
+            if judge.conventions["intermediates"] == "storage"
+            else _try_storage_rounding(evidence, called)
+        )
     found.sort(key=lambda each: each[0])  # fewest changes first, as they were tried
     tied = [made for key, made in found if key == found[0][0]]
     rest = [made for key, made in found[len(tied) :]]
@@ -136,20 +140,20 @@ def _hold_further(evidence: Evidence, tied: list[Nearest]) -> list[Nearest]:
             for place, recipe in turn
         ]
         for each in left:
-            each.judge.ahead(examples)
+            each.judge.announce(examples)
         for example in examples:
             said = [each.judge.expect(example.inputs, example.dtype, rigorous=False) for each in left]
             if not any(map(partial(_differ, said[0]), said[1:])):
                 continue
-            for witness in (each for each in evidence.seen([example]) if each.got is not None):
+            for witness in (each for each in evidence.call_each([example]) if each.got is not None):
                 left = [each for each in left if not evidence.under(each.judge, witness).fails] or left
     return left
 
 
 def _scaled(evidence: Evidence, example: Example, scale: float) -> Example:
     """An example with its real data multiplied, within what is supported."""
-    changed = {name: rounded(scale * example.inputs[name], example.dtype) for name in evidence.data}
-    return evidence.setting.space().restrict(example.changed(**changed))
+    changed = {name: round_to(scale * example.inputs[name], example.dtype) for name in evidence.data}
+    return evidence.setting.space().restrict(example.replace_inputs(**changed))
 
 
 def _differ(said: Sequence[Expected], others: Sequence[Expected]) -> bool:
@@ -176,7 +180,7 @@ def _candidates(evidence: Evidence, named: Collection[str], failing: list[Witnes
         key = frozenset(changes.items())
         if key not in judges:
             judges[key] = Judge(judge.formula, {**judge.conventions, **changes})
-            judges[key].ahead(w.example for w in first)
+            judges[key].announce(w.example for w in first)
         return judges[key]
 
     def moves(name: str, option: str) -> bool:
@@ -197,35 +201,35 @@ def _candidates(evidence: Evidence, named: Collection[str], failing: list[Witnes
     return [c for c in every if frozenset((n, o) for n, o in c.items() if n in moving) in left]
 
 
-def fully_said(judge: Judge, changes: Mapping[str, str]) -> dict[str, str]:
+def drop_unstated(judge: Judge, changes: Mapping[str, str]) -> dict[str, str]:
     """Changes without those that only leave more unsaid than a judge does."""
 
-    def leaves_unsaid(name: str, option: str) -> bool:
+    def leaves_unstated(name: str, option: str) -> bool:
         return Judge(judge.formula, {**judge.conventions, name: option}).partial > judge.partial
 
     return {
         name: option
         for name, option in changes.items()
-        if name not in judge.conventions or not leaves_unsaid(name, option)
+        if name not in judge.conventions or not leaves_unstated(name, option)
     }
 
 
-def _rounded(evidence: Evidence, called: Sequence[Witness]) -> Nearest | None:
+def _try_storage_rounding(evidence: Evidence, called: Sequence[Witness]) -> Nearest | None:
     judge, changes = evidence.judge, {INTERMEDIATES.name: "storage"}
-    return _tried(evidence, Judge(judge.formula, {**judge.conventions, **changes}), changes, called)
+    return _try_conventions(evidence, Judge(judge.formula, {**judge.conventions, **changes}), changes, called)
 
 
-def _tried(
+def _try_conventions(
     evidence: Evidence, other: Judge, changes: dict[str, str], called: Sequence[Witness]
 ) -> Nearest | None:
     """How other conventions fare, where anything is said under them; None where most fails there as well."""
-    said = where_something_is_said(other, evidence.caller.sizes) if other.partial else evidence.caller.sizes
+    said = restrict_to_stated(other, evidence.caller.sizes) if other.partial else evidence.caller.sizes
     called = [w for w in called if said.fits(w.example.sizes)]
     witnesses = [w for w in called if w.got is not None]
     failing = [w for w in witnesses if w.fails]
     if not failing or len(witnesses) < MAJORITY * len(called):
         return None
-    other.ahead(w.example for w in witnesses)
+    other.announce(w.example for w in witnesses)
     passed, right, wrong = 0, 0, 0
     for tried, witness in enumerate(failing, 1):
         outcome = evidence.under(other, witness)
@@ -268,7 +272,7 @@ def _is_coarse(evidence: Evidence, witnesses: list[Witness], judge: Judge | None
     """Whether some results are off by as little as float32 rounds."""
     if judge is None:
         return any(0 < evidence.error(each) < COARSE for each in witnesses)
-    with evidence.judged_by(judge):
+    with evidence.use_judge(judge):
         return not evidence.late and _is_coarse(evidence, witnesses)
 
 
@@ -285,7 +289,7 @@ def nearest_beyond_values(setting: Setting, report: Report, kinds: list[str]) ->
         if setting.clock.over or time.process_time() - began > SECONDS:
             return None
         other = setting.aside(judge=judge)
-        again = list(_checked_again(other, report))
+        again = list(_check_again(other, report))
         if again and all(each.verdict == CONFORMS for each in again):
             examples = sum(each.examples for each in again)
             return Nearest(judge, changes, examples, examples)
@@ -302,8 +306,8 @@ def _others(setting: Setting) -> list[tuple[Judge, dict[str, str]]]:
     return sorted(every, key=lambda each: each[0].partial)
 
 
-def _checked_again(setting: Setting, report: Report) -> Iterator[CheckResult]:
-    """What failed, and the values, under other conventions; nothing after what fails there as well."""
+def _check_again(setting: Setting, report: Report) -> Iterator[CheckResult]:
+    """Repeat the failed gradient checks, and those of values, under other conventions, up to the first failure."""
     for failed in (each for each in report.falsified if each.kind == "gradient"):
         for check in (check_gradients, check_values):
             result = check(setting, str(failed.dtype))
@@ -329,7 +333,7 @@ def of_draws(setting: Setting) -> dict[str, str]:
 __all__ = [
     "Nearest",
     "combinations",
-    "fully_said",
+    "drop_unstated",
     "nearest",
     "nearest_beyond_values",
     "nearest_in_float32",

@@ -23,9 +23,15 @@ from spec.language.trees import free_symbols, transform, walk
 from verify.explain.evidence import MOST, Evidence, Witness, narrow, same
 from verify.faults import Fault
 from verify.inputs.examples import Example
-from verify.properties.gradients import compared, pulled
+from verify.properties.gradients import compare_gradients, pull_back
 from verify.properties.judge import Expected, Judge, Reals
-from verify.properties.slopes import REAL, differentiable, expected_batch, of_what_is_said, with_cotangents
+from verify.properties.slopes import (
+    REAL,
+    differentiable,
+    expect_batch_gradients,
+    of_what_is_said,
+    with_cotangents,
+)
 from verify.properties.values import compare
 from verify.search.outcome import Outcome, worst
 from verify.subject.sandbox import PRECISIONS
@@ -90,7 +96,7 @@ def _in_float64(evidence: Evidence) -> list[Witness]:
 
 def _moves_as_stated(evidence: Evidence, witness: Witness) -> bool:
     """Whether results move as they are stated to where inputs move by less than a narrower type tells apart."""
-    found = _moved(evidence, witness, _real(evidence, witness), 1)
+    found = _move_inputs(evidence, witness, _real(evidence, witness), 1)
     steps = [(_apart(now - was, then - said), _apart(then, said)) for said, then, was, now in found]
     return any(step > 0 for _, step in steps) and all(off <= STEADY * step for off, step in steps)
 
@@ -101,7 +107,7 @@ def _moves_twice_as_far(evidence: Evidence, witness: Witness) -> bool:
     Each input is moved by itself: others would hide one that is held in a narrower type.
     """
     for name in _real(evidence, witness):
-        once, twice = (_moved(evidence, witness, [name], times) for times in (1, 2))
+        once, twice = (_move_inputs(evidence, witness, [name], times) for times in (1, 2))
         if once and all(_apart(then, said) <= NOTHING * _apart(said, 0 * said) for said, then, *_ in once):
             continue  # nothing depends on it
         steps = [
@@ -119,17 +125,17 @@ def _real(evidence: Evidence, witness: Witness) -> list[str]:
     return [name for name in names if isinstance(given.get(name), np.ndarray)]
 
 
-def _moved(
+def _move_inputs(
     evidence: Evidence, witness: Witness, names: Sequence[str], times: int
 ) -> list[tuple[Any, Any, Any, Any]]:
-    """What is stated before some inputs move and after it, and what was returned; nothing where that is nothing."""
+    """Return the statement's values before and after some inputs move, and the callable's; empty where a call fails."""
     random, given = np.random.default_rng(0), witness.example.inputs
     away = {name: times * SHIFT * random.uniform(-1, 1, np.shape(given[name])) for name in names}
-    moved = witness.example.changed(**{name: given[name] * (1 + by) for name, by in away.items()})
-    got = evidence.called(moved).got
+    moved = witness.example.replace_inputs(**{name: given[name] * (1 + by) for name, by in away.items()})
+    got = evidence.call_at(moved).got
     if got is None or witness.got is None:
         return []
-    said, then = evidence.stated(witness.example), evidence.stated(moved)
+    said, then = evidence.evaluate_statement(witness.example), evidence.evaluate_statement(moved)
     return list(zip(said, then, witness.got, got, strict=True))
 
 
@@ -185,9 +191,10 @@ def overflows(evidence: Evidence) -> str:
     # No exponential overflows where no entry is above 0; a logarithm of what vanishes is infinite there, too.
     examples = [w.example for w in broken[:TRIED]]
     low = [
-        e.changed(**{n: e.inputs[n] - e.inputs[n].max(initial=0.0) for n in evidence.data}) for e in examples
+        e.replace_inputs(**{n: e.inputs[n] - e.inputs[n].max(initial=0.0) for n in evidence.data})
+        for e in examples
     ]
-    if _takes(evidence, "log") and evidence.data and _fails(evidence.seen(low)) > MOST:
+    if _takes(evidence, "log") and evidence.data and _fails(evidence.call_each(low)) > MOST:
         return (
             "a logarithm is taken of a share that vanishes: infinity where entries lie far apart (log_softmax and logsumexp "
             "keep it finite)"
@@ -218,10 +225,11 @@ def weighs_hidden(evidence: Evidence) -> str:
     tamed = []
     for each in (w.example for w in masked):
         hides, entries = each.inputs[mask.name], each.inputs[name]
-        lower = (each.changed(**{name: _lowered(entries, seen)}) for seen in (hides, ~hides))
-        stated = evidence.stated(each)  # whichever way round the mask is, what is hidden changes nothing
-        tamed += [case for case in lower if same(evidence.stated(case), stated)][:1]
-    if len(tamed) < len(masked) or _fails(evidence.seen(tamed)):
+        lower = (each.replace_inputs(**{name: _lower_hidden(entries, seen)}) for seen in (hides, ~hides))
+        # Whichever way round the mask is, what is hidden changes nothing.
+        stated = evidence.evaluate_statement(each)
+        tamed += [case for case in lower if same(evidence.evaluate_statement(case), stated)][:1]
+    if len(tamed) < len(masked) or _fails(evidence.call_each(tamed)):
         return ""
     return (
         f"hidden entries of {name} have weight: right where they are no larger than those that are seen (is the largest of all "
@@ -229,7 +237,7 @@ def weighs_hidden(evidence: Evidence) -> str:
     )
 
 
-def _lowered(entries: Reals, seen: Any) -> Reals:
+def _lower_hidden(entries: Reals, seen: Any) -> Reals:
     """Hidden entries no larger than the least that is seen in their row."""
     least = np.where(seen, entries, np.inf).min(-1, keepdims=True)
     return np.where(seen, entries, np.where(np.isfinite(least), least, 0.0))
@@ -244,7 +252,7 @@ ROUNDED = {"tf32": "TF32", "bf16": "bfloat16"}
 EXACT = "ieee"
 
 
-def rounded_factors(evidence: Evidence) -> str:
+def find_rounded_factors(evidence: Evidence) -> str:
     """Values that are right once torch is told to round no factors."""
     failing = [w for w in evidence.drawn if w.fails and w.got is not None and w.kind == "float32"][:TRIED]
     backends = BACKENDS.get(evidence.caller.device.partition(":")[0], ())
@@ -253,7 +261,7 @@ def rounded_factors(evidence: Evidence) -> str:
         if not failing or set_to not in ROUNDED:
             continue
         with _exactly(name):
-            right = [w for w in failing if not evidence.called(w.example).fails]
+            right = [w for w in failing if not evidence.call_at(w.example).fails]
         if len(right) > MOST * len(failing):
             return (
                 f"products in float32 are of factors rounded to {ROUNDED[set_to]}, as torch is set to: conforms there with "
@@ -290,11 +298,11 @@ class Roundabout:
 
     def __call__(self, flat: Flat) -> Flat:
         """Lines with every such part written so."""
-        return _written(self, flat)
+        return _rewrite_lines(self, flat)
 
 
 @lru_cache(maxsize=64)
-def _written(way: Roundabout, flat: Flat) -> Flat:
+def _rewrite_lines(way: Roundabout, flat: Flat) -> Flat:
     lines = tuple(replace(line, right=transform(line.right, way.rewritten)) for line in flat.lines)
     return flat if lines == flat.lines else replace(flat, lines=lines)
 
@@ -360,8 +368,8 @@ KIND = "float64"
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What a callable did at an example: whether that is a violation, what is stated, and what a judge says of it."""
+class Observation:
+    """A callable's result at an example: whether it is a violation, the statement's value, and a judge's verdict."""
 
     example: Example
     fails: bool
@@ -372,7 +380,7 @@ class Seen:
 def values_roundabout(evidence: Evidence) -> str:
     """Values that are those of another way, to its digits."""
     drawn = (each.example for each in evidence.drawn if each.fails and each.got is not None)
-    return _explained(evidence, (each for each in drawn if each.dtype == KIND), _value)
+    return _explain_by_rewriting(evidence, (each for each in drawn if each.dtype == KIND), _value)
 
 
 def gradients_roundabout(evidence: Evidence) -> str:
@@ -384,20 +392,20 @@ def gradients_roundabout(evidence: Evidence) -> str:
         with_cotangents(evidence.judge, space.example(recipe, KIND), recipe.seed)
         for recipe in space.plan(GRADIENTS, evidence.setting.seed)
     )
-    return _explained(evidence, drawn, _gradient)
+    return _explain_by_rewriting(evidence, drawn, _gradient)
 
 
-def _explained(
-    evidence: Evidence, drawn: Iterable[Example], look: Callable[[Evidence, Example], Seen | None]
+def _explain_by_rewriting(
+    evidence: Evidence, drawn: Iterable[Example], look: Callable[[Evidence, Example], Observation | None]
 ) -> str:
-    others = [(way, evidence.judge.written(way)) for way in ROUNDABOUT]
+    others = [(way, evidence.judge.rewrite(way)) for way in ROUNDABOUT]
     others = [(way, other) for way, other in others if other.flat is not evidence.judge.flat]
     if not others:
         return ""
-    failing = [each for each in _looked(evidence, drawn, look) if each.fails]
+    failing = [each for each in _look_at_examples(evidence, drawn, look) if each.fails]
     nearest = sorted(failing, key=lambda each: evidence.size(each.example))[:NEARBY]
     smaller = (_smaller(evidence, each.example, step) for each in nearest for step in STEPS)
-    seen = [*failing, *_looked(evidence, smaller, look)]
+    seen = [*failing, *_look_at_examples(evidence, smaller, look)]
     if sum(each.fails for each in seen) >= FEWEST and not evidence.late:
         for way, other in others:
             if _fits(other, seen):
@@ -405,9 +413,9 @@ def _explained(
     return ""
 
 
-def _looked(
-    evidence: Evidence, examples: Iterable[Example], look: Callable[[Evidence, Example], Seen | None]
-) -> Iterator[Seen]:
+def _look_at_examples(
+    evidence: Evidence, examples: Iterable[Example], look: Callable[[Evidence, Example], Observation | None]
+) -> Iterator[Observation]:
     for example in examples:
         if evidence.late:
             return
@@ -418,10 +426,10 @@ def _looked(
 
 def _smaller(evidence: Evidence, example: Example, step: float) -> Example:
     """The example with all real data made smaller."""
-    return example.changed(**{name: example.inputs[name] * step for name in evidence.data})
+    return example.replace_inputs(**{name: example.inputs[name] * step for name in evidence.data})
 
 
-def _fits(other: Judge, every: Sequence[Seen]) -> bool:
+def _fits(other: Judge, every: Sequence[Observation]) -> bool:
     """Whether all that was seen is within the other way's bound, and most of what fails is where that way loses digits."""
     failing, losing, both = 0, 0, 0
     for seen in every:
@@ -433,8 +441,8 @@ def _fits(other: Judge, every: Sequence[Seen]) -> bool:
     return both >= LOSING * failing and both >= ALIKE * losing
 
 
-def _value(evidence: Evidence, example: Example) -> Seen | None:
-    witness = evidence.called(example)
+def _value(evidence: Evidence, example: Example) -> Observation | None:
+    witness = evidence.call_at(example)
     if witness.got is None:
         return None
     got = witness.got
@@ -443,24 +451,24 @@ def _value(evidence: Evidence, example: Example) -> Seen | None:
         said = other.expect(example.inputs, KIND, rigorous=False)
         return said, worst([compare(e, g) for e, g in zip(said, got, strict=True)])
 
-    return Seen(example, witness.fails, evidence.judge.expect(example.inputs, KIND), under)
+    return Observation(example, witness.fails, evidence.judge.expect(example.inputs, KIND), under)
 
 
-def _gradient(evidence: Evidence, example: Example) -> Seen | None:
+def _gradient(evidence: Evidence, example: Example) -> Observation | None:
     judge, caller = evidence.judge, evidence.caller
     (example,) = of_what_is_said(judge, [example])
     arguments = caller.arguments(example.inputs, KIND, grad=True, generator_seed=example.generator_seed)
     try:
-        found = pulled(caller, example, arguments)
+        found = pull_back(caller, example, arguments)
     except Fault:
         return None
 
     def under(by: Judge) -> tuple[Sequence[Expected], Outcome]:
-        said = expected_batch(by, example, list(found))
-        return list(said.values()), compared(by, caller, example, found, said)
+        said = expect_batch_gradients(by, example, list(found))
+        return list(said.values()), compare_gradients(by, caller, example, found, said)
 
     stated, outcome = under(judge)
-    return Seen(example, outcome.fails, stated, under)
+    return Observation(example, outcome.fails, stated, under)
 
 
 __all__ = [
@@ -469,7 +477,7 @@ __all__ = [
     "in_float32",
     "nowhere_finite",
     "overflows",
-    "rounded_factors",
+    "find_rounded_factors",
     "values_roundabout",
     "weighs_hidden",
 ]

@@ -30,7 +30,7 @@ from verify.properties.setting import Setting
 from verify.properties.slopes import REAL
 from verify.properties.values import compare
 from verify.search.outcome import Outcome, worst
-from verify.subject.returned import held, values
+from verify.subject.returned import check_results, values
 from verify.subject.wording import describe
 
 DRAWN, ORDINARY, FEW, MANY = 100, 24, 8, 40
@@ -69,7 +69,7 @@ Alike = Callable[[Example], "Sequence[Reals] | None"]
 
 @dataclass
 class Witness:
-    """What a callable did at an example: the arrays of its outputs, or none and what was wrong with ``raw``."""
+    """A callable's result at one example: the arrays of its outputs, or what was wrong with ``raw``."""
 
     example: Example
     got: list[Reals] | None
@@ -112,7 +112,7 @@ class Evidence:
         recipe = next(iter(self.setting.space().plan(1, SEED)))
         for kind in self.kinds:
             try:
-                self.called(self.setting.space().example(recipe, kind))
+                self.call_at(self.setting.space().example(recipe, kind))
             except Unsupported:
                 continue
             return kind
@@ -125,7 +125,7 @@ class Evidence:
         plan = enumerate(
             space.plan(FEW if self.dear and not self.many else MANY if self.dear else DRAWN, SEED)
         )
-        return self.seen([space.example(recipe, kinds[turn % len(kinds)]) for turn, recipe in plan])
+        return self.call_each([space.example(recipe, kinds[turn % len(kinds)]) for turn, recipe in plan])
 
     @cached_property
     def ordinary(self) -> list[Witness]:
@@ -135,7 +135,7 @@ class Evidence:
         for turn, recipe in enumerate(space.plan(FEW if self.dear else ORDINARY, SEED + 1)):
             sizes = kinds[turn % len(kinds)]
             found.append(space.example(recipe._replace(regime=0, other=0, sizes=sizes), self.kind))
-        return self.seen(found)
+        return self.call_each(found)
 
     @cached_property
     def alike(self) -> list[Witness]:
@@ -145,7 +145,7 @@ class Evidence:
             r._replace(regime=0, other=0, sizes=5, variant=v) for v, r in enumerate(space.plan(FEW, SEED + 2))
         ]
         examples = [space.example(recipe, self.kind) for recipe in recipes]
-        return self.seen([each for each in examples if min(each.sizes.values(), default=1) > 1])
+        return self.call_each([each for each in examples if min(each.sizes.values(), default=1) > 1])
 
     @cached_property
     def fresh(self) -> list[Witness]:
@@ -153,7 +153,7 @@ class Evidence:
         space = self.setting.space(moderate=True)
         plan = enumerate(space.plan(FEW if self.dear else FRESH, SEED + 3, large=not self.dear))
         singles = [space.example(recipe, self.kind) for turn, recipe in plan if turn % OF_A_BATCH]
-        return [*self.seen(singles), *chain.from_iterable(every for _, every in self.batches)]
+        return [*self.call_each(singles), *chain.from_iterable(every for _, every in self.batches)]
 
     @property
     def failing_afresh(self) -> list[Witness]:
@@ -174,7 +174,7 @@ class Evidence:
     def members(self, example: Example) -> list[Witness]:
         """What the members of a batch got, as if each were an example of its own; nothing where the call failed."""
         try:
-            whole = self.called(example)
+            whole = self.call_at(example)
         except Unsupported:
             return []
         found = []
@@ -205,20 +205,20 @@ class Evidence:
         """Whether most of the ordinary examples fail: the fault is no matter of extremes."""
         return len(self.failing) > len(self.ordinary) / 4
 
-    def seen(self, examples: Sequence[Example]) -> list[Witness]:
-        """Call at each example, in order."""
-        self.judge.ahead(examples)
+    def call_each(self, examples: Sequence[Example]) -> list[Witness]:
+        """Call the callable at each example, in order."""
+        self.judge.announce(examples)
         found = []
         for example in examples:
             if self.caller.hung or self.setting.clock.over:
                 break
             try:
-                found.append(self.called(example))
+                found.append(self.call_at(example))
             except Unsupported:
                 continue
         return found
 
-    def called(self, example: Example, changes: Mapping[str, Any] | None = None) -> Witness:
+    def call_at(self, example: Example, changes: Mapping[str, Any] | None = None) -> Witness:
         """Call at one example, with some inputs changed."""
         given = {**example.inputs, **(changes or {})}
         arguments = self.caller.arguments(given, example.dtype, generator_seed=example.generator_seed)
@@ -238,20 +238,20 @@ class Evidence:
         """A result held to what the formula declares."""
         dtype = example.dtype if self.judge.real else None
         begin = f"{self.formula.id}: {self.caller.name}"
-        return held(
+        return check_results(
             raw,
             self.caller.returns,
             example.sizes,
             example.batch,
             dtype,
-            self.caller.expected_on,
+            self.caller.expected_device,
             begin,
             shapes,
         )
 
     @contextmanager
-    def judged_by(self, judge: Judge) -> Iterator[None]:
-        """Explain under other conventions for a while."""
+    def use_judge(self, judge: Judge) -> Iterator[None]:
+        """Use another judge within the block."""
         ours, self.judge = self.judge, judge
         try:
             yield
@@ -262,14 +262,14 @@ class Evidence:
         """The largest error of a result beside the largest entry that is stated."""
         found = 0.0
         with np.errstate(all="ignore"):
-            for said, got in zip(self.stated(witness.example), witness.got or (), strict=True):
+            for said, got in zip(self.evaluate_statement(witness.example), witness.got or (), strict=True):
                 scale = float(np.abs(said).max(initial=0.0)) or 1.0
                 off = np.nan_to_num(np.abs(got - said), nan=np.inf)
                 found = max(found, float(off.max(initial=0.0)) / scale)
         return found
 
     def under(self, judge: Judge, witness: Witness) -> Outcome:
-        """How results fare under a judge."""
+        """Judge the results of one example under a judge."""
         rigorous = None if judge is self.judge else False
         expected = judge.expect_batch(witness.example, rigorous, witness.kind)
         return worst([compare(e, g) for e, g in zip(expected, witness.got or (), strict=True)])
@@ -313,11 +313,13 @@ class Evidence:
 
         Where roundings may be as large as what is told apart, nothing is.
         """
-        got, said = witness.got, said_at(alike, witness.example)
+        got, said = witness.got, predict_at(alike, witness.example)
         if got is None or said is None:
             return False
         if self.near(got, said):
-            return witness.fails and any(map(self._overlooks, said, got, self.stated(witness.example)))
+            return witness.fails and any(
+                map(self._overlooks, said, got, self.evaluate_statement(witness.example))
+            )
         with np.errstate(all="ignore"):
             return all(
                 (each.bound <= self.close * np.abs(value).max(initial=1e-300, where=np.isfinite(value))).all()
@@ -344,7 +346,7 @@ class Evidence:
 
     def fits_there(self, alike: Alike, witness: Witness) -> bool:
         """Whether an explanation is right about one example."""
-        said = said_at(alike, witness.example)
+        said = predict_at(alike, witness.example)
         return said is not None and witness.got is not None and self.near(witness.got, said)
 
     def _share(self, alike: Alike, witnesses: Sequence[Witness]) -> float:
@@ -352,7 +354,7 @@ class Evidence:
             return 1.0
         return sum(self.fits_there(alike, witness) for witness in witnesses) / len(witnesses)
 
-    def stated(self, example: Example, changes: Mapping[str, Any] | None = None) -> list[Reals]:
+    def evaluate_statement(self, example: Example, changes: Mapping[str, Any] | None = None) -> list[Reals]:
         """What the statement says at an example with some inputs changed, in plain float64."""
         asked = {**example.inputs, **(changes or {})}
         return _values(self.judge, asked, example.dtype)
@@ -390,8 +392,8 @@ def _values(judge: Judge, inputs: Mapping[str, Any], kind: str) -> list[Reals]:
     return [value for value, _ in answer]
 
 
-def said_at(alike: Alike, example: Example) -> Sequence[Reals] | None:
-    """What an explanation says at an example; nothing where it cannot be worked out."""
+def predict_at(alike: Alike, example: Example) -> Sequence[Reals] | None:
+    """Evaluate an explanation at an example; None where it cannot be evaluated."""
     try:
         with np.errstate(all="ignore"):
             return alike(example)
@@ -429,4 +431,4 @@ def _near(got: Any, said: Any, close: float) -> bool:
         return bool((np.abs(got[told] - said[told]) <= close * scale).all())
 
 
-__all__ = ["MOST", "SPOILT", "Alike", "Evidence", "Witness", "narrow", "near", "said_at"]
+__all__ = ["MOST", "SPOILT", "Alike", "Evidence", "Witness", "narrow", "near", "predict_at"]

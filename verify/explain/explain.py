@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from verify.explain.alterations import (
-    altered,
     altered_beside_conventions,
-    filled,
-    floored,
+    find_alteration,
+    find_factor,
+    find_fill_value,
+    find_floor,
     moved,
     outputs_exchanged,
-    scaled,
 )
 from verify.explain.calls import (
     drawn_from_outside,
@@ -25,32 +25,32 @@ from verify.explain.calls import (
 )
 from verify.explain.conventions import Nearest, nearest, nearest_beyond_values, nearest_in_float32, of_draws
 from verify.explain.digits import (
+    find_rounded_factors,
     gradients_roundabout,
     in_a_narrower_type,
     in_float32,
     nowhere_finite,
     overflows,
-    rounded_factors,
     values_roundabout,
     weighs_hidden,
 )
 from verify.explain.evidence import Evidence
 from verify.explain.probes import (
     at_equal_sizes,
+    find_transposition,
     looks_ahead,
     returns_arrays,
     returns_several,
     some_sizes_only,
-    transposed,
     unread_inputs,
 )
 from verify.explain.sizes import at_entries, at_masks, at_sizes
-from verify.explain.slopes import stopped, undefined
+from verify.explain.slopes import find_stopped_gradients, undefined
 from verify.faults import Unsupported
-from verify.properties.edges_of_use import REMEDY, leaking
+from verify.properties.edges_of_use import REMEDY, find_leaking
 from verify.properties.leaks import UNREAD
 from verify.properties.setting import Setting
-from verify.report import CheckResult, Reason, Report, options_said
+from verify.report import CheckResult, Reason, Report, format_options
 
 Causes = Sequence[tuple[Callable[[Evidence], str], Reason]]
 """What looks for a cause and says it in a sentence, or in an empty one; and the kind of explanation that it is."""
@@ -59,12 +59,12 @@ FORMS: Causes = (
     (in_batches, Reason.CAUSE),
     (returns_several, Reason.CAUSE),
     (returns_arrays, Reason.CAUSE),
-    (transposed, Reason.CAUSE),
+    (find_transposition, Reason.CAUSE),
     (at_equal_sizes, Reason.CAUSE),
     (some_sizes_only, Reason.CAUSE),
     (random_result, Reason.UNSTEADY),
     (outputs_exchanged, Reason.CAUSE),
-    (rounded_factors, Reason.CAUSE),
+    (find_rounded_factors, Reason.CAUSE),
 )
 """Causes that are looked for before other conventions: nothing else is told from results of another form."""
 
@@ -75,10 +75,10 @@ CAUSES: Causes = (
     (values_roundabout, Reason.CAUSE),
     (overflows, Reason.CAUSE),
     (weighs_hidden, Reason.CAUSE),
-    (filled, Reason.CAUSE),
-    (floored, Reason.CAUSE),
-    (altered, Reason.CAUSE),
-    (scaled, Reason.CAUSE),
+    (find_fill_value, Reason.CAUSE),
+    (find_floor, Reason.CAUSE),
+    (find_alteration, Reason.CAUSE),
+    (find_factor, Reason.CAUSE),
     (moved, Reason.CAUSE),
     (altered_beside_conventions, Reason.CAUSE),
     (unread_inputs, Reason.CAUSE),
@@ -90,7 +90,7 @@ CAUSES: Causes = (
 
 SLOPES: Causes = (
     (undefined, Reason.CAUSE),
-    (stopped, Reason.CAUSE),
+    (find_stopped_gradients, Reason.CAUSE),
     (gradients_roundabout, Reason.CAUSE),
 )
 """Causes that are looked for where gradients fail and values do not."""
@@ -128,7 +128,7 @@ class Explanation:
 
 
 def explain(setting: Setting, report: Report, kinds: list[str]) -> Explanation:
-    """What explains what was falsified; nothing where nothing was found. May add the check that shows it to the report."""
+    """Explain what was falsified, and add the check that shows it, if any, to the report; empty where nothing explains it."""
     if setting.judge.formula.law is not None:
         return replace(_explain_law(setting, report), tried=True)
     if setting.caller.hung or not report.falsified:
@@ -153,7 +153,7 @@ def _explain_checks(setting: Setting, report: Report, kinds: list[str]) -> Expla
     if any(c.kind in ("gradient", "theorem") for c in failed):
         near = nearest_beyond_values(setting, report, kinds)
         if near is not None:
-            return replace(_conforming(near), tried=True)
+            return replace(_explain_by_conventions(near), tried=True)
         sloped = any(c.kind == "gradient" for c in failed)
         return replace(first_cause(Evidence(setting, kinds), SLOPES if sloped else ()), tried=True)
     if all(c.name == f"robustness: {UNREAD}" for c in failed):
@@ -166,16 +166,16 @@ def _explain_checks(setting: Setting, report: Report, kinds: list[str]) -> Expla
 
 
 def explain_values(evidence: Evidence, report: Report | None = None) -> Explanation:
-    """What explains wrong values: results of another form first, then conventions, causes, and where it happens."""
+    """Explain wrong values: results of another form first, then conventions, causes, and where they occur."""
     found = first_cause(evidence, FORMS)
     if found.said:
         return found
     near = nearest(evidence, evidence.setting.named)
     if near is not None and near.is_clear:
-        return _conforming(near)
+        return _explain_by_conventions(near)
     single = nearest_in_float32(evidence)
     if single is not None:
-        return _conforming(single)
+        return _explain_by_conventions(single)
     return explain_beside_conventions(evidence, report, near if near is not None and near.telling else None)
 
 
@@ -188,7 +188,7 @@ def explain_beside_conventions(
     if found.said:
         return found
     if near is not None:
-        said = f"nearest to convention {near.said}: conforms at {near.conforming} of {near.examples} examples"
+        said = f"nearest to convention {near.changes_text}: conforms at {near.conforming} of {near.examples} examples"
         return Explanation(said, Reason.NEAREST)
     return _locate(evidence, report)
 
@@ -224,15 +224,15 @@ def _locate(evidence: Evidence, report: Report | None) -> Explanation:
     return Explanation()
 
 
-def _conforming(near: Nearest) -> Explanation:
+def _explain_by_conventions(near: Nearest) -> Explanation:
     few = "" if near.conforming == near.examples else f" at {near.conforming} of {near.examples} examples"
-    said = f"conforms under convention {near.said}{few}"
+    said = f"conforms under convention {near.changes_text}{few}"
     return Explanation(said, Reason.CONVENTIONS, near.changes, near.others, near.alike)
 
 
 def _explain_leak(setting: Setting, dtype: str) -> Explanation:
     """Which inputs leak from slots that nothing reads, where all else conforms."""
-    found = leaking(setting, dtype)
+    found = find_leaking(setting, dtype)
     if not found:
         return Explanation()
     return Explanation(
@@ -247,7 +247,9 @@ def _explain_law(setting: Setting, report: Report) -> Explanation:
     failed = [check for check in report.falsified if check.kind == "law"]
     changes = of_draws(setting) if failed else {}
     if changes:
-        return Explanation(f"conforms under convention {options_said(changes)}", Reason.CONVENTIONS, changes)
+        return Explanation(
+            f"conforms under convention {format_options(changes)}", Reason.CONVENTIONS, changes
+        )
     if failed:
         cause = failed[0].details.get("cause") or failed[0].message.partition(";")[0]
         return Explanation(cause, Reason.CAUSE)

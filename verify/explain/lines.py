@@ -27,15 +27,15 @@ from spec.language.lines import Definition
 from spec.language.trees import refs, substitute
 from verify.explain.evidence import Alike, Evidence
 from verify.inputs.examples import Example
-from verify.inputs.leads import added_numbers
+from verify.inputs.leads import find_added_numbers
 from verify.inputs.regimes import EPSILONS
 from verify.properties.judge import Reals, tensor_role
-from verify.slips.activations import SIMILAR, exchanged
-from verify.slips.floors import floors, unfloored
-from verify.slips.mask_numbers import MASKS, fill, unmasked
+from verify.slips.activations import SIMILAR, exchange_functions
+from verify.slips.floors import floors, remove_floor
+from verify.slips.mask_numbers import MASKS, fill, remove_masks
 from verify.slips.rewriting import RULES
-from verify.slips.spots import Spot, Written, rewritten, spots
-from verify.slips.sums import unweighted
+from verify.slips.spots import Spot, Written, rewrite_lines, spots
+from verify.slips.sums import drop_weights
 
 Alteration = tuple[str, Alike]
 """A sentence about what is altered in a statement, and what the statement so altered says is returned."""
@@ -84,17 +84,17 @@ class Runs:
             if names.count(line.name) == 1 and not line.accumulate and line.left.tensor.domain not in DISCRETE
         }
 
-    def replaced(self, line: Definition, right: Any) -> Alike:
+    def replace_line(self, line: Definition, right: Any) -> Alike:
         """The outputs where a line has another right side."""
         new = replace(line, right=right)
         names = {part.tensor.name for part in refs(right)}
         defined = {each.name: each.left.tensor for each in self.flat.lines}
         read = [defined[name] for name in names if name in defined]
         if line.name in self.alone and all(t.domain not in DISCRETE or t.domain == "boolean" for t in read):
-            return self._spliced(new, [t for t in read if t.domain != "boolean"])
-        return partial(_outputs, rewritten(self.flat, {line: right}))
+            return self._splice_line(new, [t for t in read if t.domain != "boolean"])
+        return partial(_outputs, rewrite_lines(self.flat, {line: right}))
 
-    def _spliced(self, line: Definition, read: list[Tensor]) -> Alike:
+    def _splice_line(self, line: Definition, read: list[Tensor]) -> Alike:
         truths = tuple(each for each in self.flat.lines if each.left.tensor.domain == "boolean")
         small = replace(
             self.flat,
@@ -114,36 +114,36 @@ class Runs:
 
 def usual(flat: Flat, item: Tensor) -> tuple[float, ...]:
     """Values at which a number is fixed in the field."""
-    return USUAL if item.name in added_numbers(flat) else ROUND
+    return USUAL if item.name in find_added_numbers(flat) else ROUND
 
 
 def _outputs(flat: Flat, example: Example) -> list[Reals]:
     return list(evaluate(flat, example.inputs))
 
 
-def altered_lines(evidence: Evidence) -> Iterator[Alteration]:
+def alter_lines(evidence: Evidence) -> Iterator[Alteration]:
     """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
     flat = evidence.judge.flat
     runs = Runs(flat)
     yield from chain(
-        _throughout(flat), _reshaped(runs), _numbers(runs, evidence.given), by_rules(runs, RULES)
+        _throughout(flat), _reshape_axes(runs), _numbers(runs, evidence.given), by_rules(runs, RULES)
     )
 
 
 def without_weights(evidence: Evidence) -> Iterator[Alteration]:
     """Every explanation by weights that have no effect on what is read."""
-    yield from by_rules(Runs(evidence.judge.flat), (unweighted,))
+    yield from by_rules(Runs(evidence.judge.flat), (drop_weights,))
 
 
-def otherwise_floored(evidence: Evidence) -> Iterator[Alteration]:
+def alter_floors(evidence: Evidence) -> Iterator[Alteration]:
     """A divisor without its ε, then every explanation by another way in which it is kept from 0."""
     runs = Runs(evidence.judge.flat)
-    yield from by_rules(runs, (_unfloored,))
+    yield from by_rules(runs, (_remove_floor,))
     yield from by_rules(runs, (floors,))
 
 
-def _unfloored(spot: Spot) -> Written:
-    plain = unfloored(spot)
+def _remove_floor(spot: Spot) -> Written:
+    plain = remove_floor(spot)
     if plain is not None:
         yield "", plain
 
@@ -158,16 +158,16 @@ def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator
         together: dict[Hashable, dict[Definition, tuple[str, Callable[[], Any]]]] = {}
         for spot, place in parts:
             for turn, (said, new) in enumerate(rule(spot)):
-                sentence = spoken(flat, said).replace("{line}", named(flat, spot.line))
+                sentence = rename_tensors(flat, said).replace("{line}", name_line(flat, spot.line))
                 made = partial(spot.rebuilt, new)
                 # The same is likely to be wrong in all lines of a tensor, and in all that are written alike.
                 for key in ((spot.line.name, sentence), (_written(spot.line), place, turn)):
                     together.setdefault(key, {}).setdefault(spot.line, (sentence, made))
                 if new != spot.part:  # what is the same here may be another thing in a line beside it
-                    yield sentence, _lazily(partial(runs.replaced, spot.line), made)
+                    yield sentence, _lazily(partial(runs.replace_line, spot.line), made)
         for lines in (each for each in together.values() if len(each) > 1):
             first, *others = dict.fromkeys(sentence for sentence, _ in lines.values())
-            likewise = dict.fromkeys(named(flat, line) for line in list(lines)[1:])
+            likewise = dict.fromkeys(name_line(flat, line) for line in list(lines)[1:])
             said = f"{first}; and likewise in {', '.join(likewise)}" if others else first
             rights = {line: made for line, (_, made) in lines.items()}
             yield said, _lazily(partial(_rewritten, flat, rights))
@@ -179,7 +179,7 @@ def _written(line: Definition) -> str:
 
 
 def _rewritten(flat: Flat, rights: Mapping[Definition, Callable[[], Any]]) -> Alike:
-    return partial(_outputs, rewritten(flat, {line: made() for line, made in rights.items()}))
+    return partial(_outputs, rewrite_lines(flat, {line: made() for line, made in rights.items()}))
 
 
 def _lazily(make: Callable[..., Alike], *parts: Callable[[], Any]) -> Alike:
@@ -194,12 +194,12 @@ def _lazily(make: Callable[..., Alike], *parts: Callable[[], Any]) -> Alike:
     return alike
 
 
-def called(flat: Flat, name: str) -> str:
+def name_tensor(flat: Flat, name: str) -> str:
     """A tensor as the formula calls it whose line it is; the lines of formulas within others are numbered to tell them apart."""
     return flat.origin.get(name, ("", name))[1]
 
 
-def named(flat: Flat, line: Definition) -> str:
+def name_line(flat: Flat, line: Definition) -> str:
     """A line's tensor as its formula calls it; where that is another one, with that formula, and what the tensor is in it."""
     formula_id, name = flat.origin.get(line.name, (flat.formula_id, line.name))
     if formula_id == flat.formula_id:
@@ -208,11 +208,11 @@ def named(flat: Flat, line: Definition) -> str:
     return f"{name} (of {formula_id}{f': {role}' if role else ''})"
 
 
-def spoken(flat: Flat, said: str) -> str:
+def rename_tensors(flat: Flat, said: str) -> str:
     """A sentence with the tensors in it as their formulas call them; with these, where two would be called the same."""
     lines = {line.name for line in flat.lines}
     names = {word for word in re.findall(r"\w+", said) if word in lines}
-    calls = [called(flat, name) for name in names]
+    calls = [name_tensor(flat, name) for name in names]
 
     def call(found: re.Match[str]) -> str:
         name = found.group()
@@ -223,24 +223,24 @@ def spoken(flat: Flat, said: str) -> str:
     return re.sub(r"\b\w+_\d+\b", call, said)
 
 
-def _everywhere(flat: Flat, change: Callable[[Any], Any]) -> Alike | None:
+def _change_every_line(flat: Flat, change: Callable[[Any], Any]) -> Alike | None:
     """The outputs where every line is changed; nothing where none is."""
     lines = tuple(replace(line, right=change(line.right)) for line in flat.lines)
     return None if lines == flat.lines else partial(_outputs, replace(flat, lines=lines))
 
 
-def filled_with(flat: Flat, value: int) -> Alike | None:
+def fill_hidden_scores(flat: Flat, value: int) -> Alike | None:
     """The outputs where hidden scores are a number; nothing where nothing is hidden."""
-    return _everywhere(flat, partial(unmasked, enter=fill(value)))
+    return _change_every_line(flat, partial(remove_masks, enter=fill(value)))
 
 
 def _throughout(flat: Flat) -> Iterator[Alteration]:
     """A mask that enters as a number, or two functions exchanged for each other, everywhere."""
-    changes = [(said, partial(unmasked, enter=enter)) for said, enter in MASKS]
+    changes = [(said, partial(remove_masks, enter=enter)) for said, enter in MASKS]
     for one, two in (pair for kind in SIMILAR for pair in combinations(kind, 2)):
-        changes.append((f"{one} and {two} are exchanged", partial(exchanged, one=one, two=two)))
+        changes.append((f"{one} and {two} are exchanged", partial(exchange_functions, one=one, two=two)))
     for said, change in changes:
-        alike = _everywhere(flat, change)
+        alike = _change_every_line(flat, change)
         if alike is not None:
             yield said, alike
 
@@ -256,17 +256,17 @@ def _numbers(runs: Runs, given: Sequence[Tensor]) -> Iterator[Alteration]:
             own = [part.tensor.name for part in refs(line.right) if part.tensor.role == "parameter"]
             beside = f", the line with {' and '.join(dict.fromkeys(own))}" if own else ""
             for value in usual(flat, item):
-                said = f"{item.name} is not read in {named(flat, line)}{beside}: it is fixed at {value:g}"
+                said = f"{item.name} is not read in {name_line(flat, line)}{beside}: it is fixed at {value:g}"
                 fixed = lift(Fraction(value))
                 yield (
                     said,
                     _lazily(
-                        partial(runs.replaced, line), partial(substitute, line.right, {Ref(item): fixed})
+                        partial(runs.replace_line, line), partial(substitute, line.right, {Ref(item): fixed})
                     ),
                 )
 
 
-def _reshaped(runs: Runs) -> Iterator[Alteration]:
+def _reshape_axes(runs: Runs) -> Iterator[Alteration]:
     """Tensors whose axes are exchanged by a reshape, before or after: heads split or merged without a permutation."""
     flat, given = runs.flat, {str(item) for item in runs.flat.inputs}
     deep = [line for line in flat.lines if line.name in runs.alone and len(line.left.tensor.shape) >= 3]
@@ -279,11 +279,11 @@ def _reshaped(runs: Runs) -> Iterator[Alteration]:
         for first in range(axes - 1):
             changes = {line.name: partial(_view, axes, first, split_by_view) for line in before}
             changes |= {line.name: partial(_view, axes, first, _merged_by_view) for line in after}
-            yield _reshape_said(flat, before, after), partial(runs.outputs, changes=changes)
+            yield _describe_reshape(flat, before, after), partial(runs.outputs, changes=changes)
 
 
-def _reshape_said(flat: Flat, before: list[Definition], after: list[Definition]) -> str:
-    *most, last = dict.fromkeys(called(flat, line.name) for line in (*before, *after))
+def _describe_reshape(flat: Flat, before: list[Definition], after: list[Definition]) -> str:
+    *most, last = dict.fromkeys(name_tensor(flat, line.name) for line in (*before, *after))
     what = f"{', '.join(most)} and {last} are" if most else f"{last} is"
     how = " and ".join(word for word, lines in (("split", before), ("merged", after)) if lines)
     return (
@@ -310,10 +310,10 @@ def _merged_by_view(value: Any, first: int) -> Any:
 __all__ = [
     "Alteration",
     "Runs",
-    "altered_lines",
-    "filled_with",
-    "named",
-    "otherwise_floored",
+    "alter_lines",
+    "fill_hidden_scores",
+    "name_line",
+    "alter_floors",
     "split_by_view",
     "usual",
     "without_weights",

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 
 from spec.language.arrays import Tensor
-from verify.explain.alterations import altered
+from verify.explain.alterations import find_alteration
 from verify.explain.evidence import CLOSE, MOST, Evidence, Witness, near, same
 from verify.faults import Fault
-from verify.inputs.examples import fitted
+from verify.inputs.examples import fit_domain
 from verify.properties.leaks import rows_of_data
 from verify.properties.slopes import REAL
 from verify.subject.returned import values
@@ -49,7 +49,7 @@ def returns_arrays(evidence: Evidence) -> str:
     return f"returns {type(found[0].raw).__name__}, not a tensor" if found else ""
 
 
-def transposed(evidence: Evidence) -> str:
+def find_transposition(evidence: Evidence) -> str:
     """The right numbers with their axes in another order."""
     found = [w for w in unfit(evidence) if isinstance(w.raw, torch.Tensor)]
     if not found or len(evidence.caller.returns) != 1:
@@ -60,7 +60,7 @@ def transposed(evidence: Evidence) -> str:
     for axes in list(permutations(range(len(declared))))[1:24]:
         if all(w.raw.dim() == len(axes) and _right(evidence, w, w.raw.permute(axes)) for w in found):
             order = ", ".join(str(declared[place]) for place in np.argsort(axes))
-            return f"axes swapped: the result is right but transposed, its axes are ({order}) and not ({listed(declared)})"
+            return f"axes swapped: the result is right but transposed, its axes are ({order}) and not ({join_names(declared)})"
     for dim in range(max(w.raw.dim() for w in found)):
         if all(dim < w.raw.dim() and _right(evidence, w, w.raw.squeeze(dim)) for w in found):
             return f"the result is right but has an axis of length 1 too many, at place {dim}"
@@ -73,11 +73,11 @@ def _right(evidence: Evidence, witness: Witness, part: Any) -> bool:
         fit = evidence.fits(part, witness.example)
     except Fault:
         return False
-    return evidence.near([values(x) for x in fit], evidence.stated(witness.example))
+    return evidence.near([values(x) for x in fit], evidence.evaluate_statement(witness.example))
 
 
-def listed(parts: Iterable[Any]) -> str:
-    """Several things in a row."""
+def join_names(parts: Iterable[Any]) -> str:
+    """Join several things with commas."""
     return ", ".join(map(str, parts))
 
 
@@ -87,7 +87,7 @@ def at_equal_sizes(evidence: Evidence) -> str:
         return ""
     square = Evidence(evidence.setting, evidence.kinds)
     square.ordinary = square.drawn = evidence.alike
-    said = altered(square)
+    said = find_alteration(square)
     return f"{said} (it can be called only where sizes are equal)" if said else ""
 
 
@@ -130,7 +130,7 @@ def _holds(relation: Callable[[int, int], bool], a: Any, b: Any, sizes: Any) -> 
 def looks_ahead(evidence: Evidence) -> str:
     """Outputs that depend on entries of the data which the statement does not read there, or do not on those it reads."""
     witnesses = evidence.failing[:4] if evidence.everywhere else []
-    found = [each for witness in witnesses for each in _read_besides(evidence, witness)]
+    found = [each for witness in witnesses for each in _find_extra_reads(evidence, witness)]
     later = {(name, shown) for name, shown, is_later in found if is_later}
     other = {(name, shown) for name, shown, is_later in found if not is_later}
     if later - other:
@@ -142,13 +142,13 @@ def looks_ahead(evidence: Evidence) -> str:
     return ""
 
 
-def _read_besides(evidence: Evidence, witness: Witness) -> Iterator[tuple[str, str, bool]]:
+def _find_extra_reads(evidence: Evidence, witness: Witness) -> Iterator[tuple[str, str, bool]]:
     """(input, output, whether they are later ones): rows change with entries at places that the statement does not read for them.
 
     That a place is not read is asked with NaN there: where a softmax is saturated, other numbers may change nothing. Those that
     are not read are later ones if the statement reads for each row all places up to it and none behind.
     """
-    example, base = witness.example, evidence.stated(witness.example)
+    example, base = witness.example, evidence.evaluate_statement(witness.example)
     outputs = [k for k, stated in enumerate(base) if stated.ndim > 1]
     for item, value in rows_of_data(evidence.formula, example):
         unread = {k: np.zeros((len(base[k]), len(value)), bool) for k in outputs}
@@ -156,10 +156,10 @@ def _read_besides(evidence: Evidence, witness: Witness) -> Iterator[tuple[str, s
         for place in range(len(value)):
             moved, gone = np.array(value), np.array(value)
             moved[place], gone[place] = moved[place][..., ::-1] * 0.5 + 0.75, np.nan
-            got = evidence.called(example, {item.name: moved}).got
+            got = evidence.call_at(example, {item.name: moved}).got
             if got is None or witness.got is None:
                 return
-            said = evidence.stated(example, {item.name: gone})
+            said = evidence.evaluate_statement(example, {item.name: gone})
             # Rows that have nothing to do with the entries differ by roundings at most. The data are ordinary, of size 1: what is
             # close beside the largest entry is so by itself.
             close = partial(np.allclose, rtol=evidence.close, atol=evidence.close, equal_nan=True)
@@ -185,7 +185,7 @@ def unread_inputs(evidence: Evidence) -> str:
         if True in said and False not in said:
             ignored.append(item.name)
     return (
-        f"{listed(ignored)} {'is' if len(ignored) == 1 else 'are'} ignored: other values change nothing"
+        f"{join_names(ignored)} {'is' if len(ignored) == 1 else 'are'} ignored: other values change nothing"
         if ignored
         else ""
     )
@@ -199,23 +199,30 @@ def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
     if item.domain == "boolean":
         others = [~value]
     else:  # some smaller, some larger: what is clamped or rounded is not ignored
-        others = [fitted(item, 0.375 - 0.5 * np.flip(value)), fitted(item, 2.625 + 3.25 * np.flip(value))]
+        others = [
+            fit_domain(item, 0.375 - 0.5 * np.flip(value)),
+            fit_domain(item, 2.625 + 3.25 * np.flip(value)),
+        ]
     seen: list[bool] = []
     for other in others:
-        if near(evidence.stated(example), evidence.stated(example, {item.name: other}), CLOSE["float64"]):
+        if near(
+            evidence.evaluate_statement(example),
+            evidence.evaluate_statement(example, {item.name: other}),
+            CLOSE["float64"],
+        ):
             continue
-        got = evidence.called(example, {item.name: other}).got
+        got = evidence.call_at(example, {item.name: other}).got
         seen.append(got is not None and witness.got is not None and same(got, witness.got))
     return all(seen) if seen else None
 
 
 __all__ = [
     "at_equal_sizes",
-    "listed",
+    "join_names",
     "looks_ahead",
     "returns_arrays",
     "returns_several",
     "some_sizes_only",
-    "transposed",
+    "find_transposition",
     "unread_inputs",
 ]

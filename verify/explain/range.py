@@ -15,7 +15,7 @@ import numpy as np
 
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, members
-from verify.inputs.ranges import OFFSET, Ranges, offered, told
+from verify.inputs.ranges import OFFSET, Ranges, describe_limit, list_limitable
 from verify.properties.gradients import judge_gradient
 from verify.properties.plain_calls import GradientProperty, SearchedProperty, ValueProperty
 from verify.properties.setting import Setting
@@ -62,13 +62,13 @@ class RangeSearch:
         self.failing: list[tuple[Example, Outcome]] = []
 
     def probe(self, example: Example) -> Outcome:
-        """One example, in the way in which it was falsified."""
+        """Call and judge one example in the way in which it was falsified."""
         return (judge_gradient if self.gradients else judge_value)(self.judge, self.caller, example)
 
     def sort(self) -> bool:
         """Judge examples of all regimes; whether some fail, many pass, and ordinary ones do."""
         plain = (
-            self.made(recipe, turn)
+            self.make_example(recipe, turn)
             for turn, recipe in enumerate(self.space.plan(EXAMPLES, self.setting.seed))
         )
         for example in (*plain, *self.extremes()):
@@ -81,7 +81,7 @@ class RangeSearch:
                 return False
         return bool(self.failing) and len(self.passing) >= FEWEST
 
-    def made(self, recipe: Recipe, turn: int) -> Example:
+    def make_example(self, recipe: Recipe, turn: int) -> Example:
         """An example, in one type or the other."""
         example = self.space.example(recipe, self.kinds[turn % len(self.kinds)])
         return with_cotangents(self.judge, example, recipe.seed) if self.gradients else example
@@ -94,10 +94,10 @@ class RangeSearch:
             if not data or not large:
                 return
             at = recipe._replace(regime=large[turn % len(large)], mask=turn // len(large))
-            example = self.made(at, turn)
+            example = self.make_example(at, turn)
             yield example
             turned = data[turn % len(data)]
-            yield example.changed(**{turned: -example.inputs[turned]})
+            yield example.replace_inputs(**{turned: -example.inputs[turned]})
 
     def ranges(self, candidate: Candidate, limit: float | None = None) -> Ranges:
         """The candidate's limits."""
@@ -107,26 +107,26 @@ class RangeSearch:
 
     def size(self, candidate: Candidate, example: Example) -> float:
         """How large what is limited is in an example, whichever member of a batch has it."""
-        measured, every = self.ranges(candidate, 1.0).measured, members(example.batch)
+        measured, every = self.ranges(candidate, 1.0).measure, members(example.batch)
         singles = [example.single(self.judge.formula, place) for place in every]
         return max((measured(name, inputs) for name in candidate.names for inputs in singles), default=0.0)
 
-    def narrowed(self, candidate: Candidate, example: Example) -> bool:
-        """Make the limit as small as it takes for an example to pass; whether one is left."""
+    def narrow_limit(self, candidate: Candidate, example: Example) -> bool:
+        """Lower a candidate's limit until an example passes; return whether it does."""
         high = min(candidate.limit, self.size(candidate, example))
         if not math.isfinite(high):
             high = 1e12
         least = LEAST_OFFSET if OFFSET.fullmatch(candidate.names[0]) else LEAST
         low = 0.9 * least
-        if self.probe(self.ranges(candidate, low).brought(example)).fails:
+        if self.probe(self.ranges(candidate, low).bring_inside(example)).fails:
             return False
         for _ in range(STEPS):
             middle = math.sqrt(low * high)
-            if self.probe(self.ranges(candidate, middle).brought(example)).fails:
+            if self.probe(self.ranges(candidate, middle).bring_inside(example)).fails:
                 high = middle
             else:
                 low = middle
-        candidate.limit = min(candidate.limit, _rounded(0.9 * low))
+        candidate.limit = min(candidate.limit, _round_down(0.9 * low))
         return candidate.limit >= least
 
     def fits(self, candidate: Candidate) -> bool:
@@ -134,8 +134,10 @@ class RangeSearch:
         try:
             order = sorted(self.failing, key=lambda pair: self.size(candidate, pair[0]))
             for example, _ in order:
-                inside = example if candidate.limit is math.inf else self.ranges(candidate).brought(example)
-                if self.probe(inside).fails and not self.narrowed(candidate, example):
+                inside = (
+                    example if candidate.limit is math.inf else self.ranges(candidate).bring_inside(example)
+                )
+                if self.probe(inside).fails and not self.narrow_limit(candidate, example):
                     return False
         except (Unsupported, ArithmeticError, ValueError):
             return False
@@ -150,13 +152,13 @@ class RangeSearch:
             counter = self.counterexample(candidate)
             if counter is None:
                 return True
-            if not self.narrowed(candidate, counter):
+            if not self.narrow_limit(candidate, counter):
                 return False
-            candidate.limit = _rounded(candidate.limit * MORE)
+            candidate.limit = _round_down(candidate.limit * MORE)
         return False
 
     def counterexample(self, candidate: Candidate) -> Example | None:
-        """What a search within the limits finds."""
+        """Search within the limits for a counterexample."""
         caller = self.caller
         saved, caller.sizes = caller.sizes, replace(caller.sizes, within=self.ranges(candidate))
         try:
@@ -171,7 +173,7 @@ class RangeSearch:
                     if case is not None:
                         return case
             for example in self.extremes():
-                inside = self.ranges(candidate).brought(example)
+                inside = self.ranges(candidate).bring_inside(example)
                 if self.probe(inside).fails:
                     return inside
             return None
@@ -196,7 +198,7 @@ def conforming_range(setting: Setting, report: Report) -> Range | None:
         search = RangeSearch(setting, kinds, gradients)
         if not search.sort():
             return None
-        names = offered(setting.judge.formula, setting.judge.conventions)
+        names = list_limitable(setting.judge.formula, setting.judge.conventions)
         data = [t.name for t in setting.judge.formula.tensors if t.role == "data" and t.name in names]
         candidates = [Candidate((name,)) for name in names]
         candidates += [Candidate(tuple(data))] if len(data) > 1 else []
@@ -207,7 +209,7 @@ def conforming_range(setting: Setting, report: Report) -> Range | None:
     if best is None:
         return None
     limits = dict.fromkeys(best.names, best.limit)
-    says = ", ".join(told(name, limit) for name, limit in limits.items())
+    says = ", ".join(describe_limit(name, limit) for name, limit in limits.items())
     return Range(limits, says, _beyond(search, best))
 
 
@@ -215,7 +217,9 @@ def _beyond(search: RangeSearch, candidate: Candidate) -> str:
     """What the failing example does that is the nearest to the limit."""
     example, outcome = min(search.failing, key=lambda pair: search.size(candidate, pair[0]))
     size = search.size(candidate, example)
-    where = told(candidate.names[0], size).replace("≤", "=") if math.isfinite(size) else "constant rows"
+    where = (
+        describe_limit(candidate.names[0], size).replace("≤", "=") if math.isfinite(size) else "constant rows"
+    )
     what = f"the gradient of {outcome.what}" if search.gradients else outcome.what
     if outcome.got is None or outcome.expected is None:
         return f"{outcome.message} at {where}"
@@ -224,7 +228,7 @@ def _beyond(search: RangeSearch, candidate: Candidate) -> str:
     return f"{what} is off by {abs(outcome.got - outcome.expected):.2g} at {where} (expected {outcome.expected:.3g})"
 
 
-def _rounded(value: float) -> float:
+def _round_down(value: float) -> float:
     """A number rounded down to one digit, or to two below 3."""
     if not value > 0:
         return 0.0

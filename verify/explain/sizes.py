@@ -61,7 +61,7 @@ def at_sizes(evidence: Evidence, report: Report | None) -> str:
             if bad < MOST * len(failing) or good < (1 - SPOILT) * len(passing):
                 continue
             if calls.nowhere_else(over, holds) and not evidence.late:
-                return f"{ONLY_WHERE} {said}{calls.condition()}{calls.raised()}"
+                return f"{ONLY_WHERE} {said}{calls.condition()}{calls.describe_exception()}"
     return ""
 
 
@@ -89,7 +89,7 @@ class Calls:
         """The plainest mask with which it fails there."""
 
     def at(self, sizes: Sizes, mask: str) -> list[Witness]:
-        """What it does at these sizes; nothing where there can be no such call."""
+        """Call at these sizes; empty where no such call is possible."""
         sizes, kept = dict(sizes), self._found
         key = mask, tuple(sizes[size] for size in self.base)
         if key not in kept:
@@ -97,7 +97,7 @@ class Calls:
             if self.evidence.caller.sizes.fits(sizes) and self.space.sizing.affordable(sizes) == sizes:
                 made = (Recipe(0, 0, 0, self.masks.get(mask, 0), 0, seed) for seed in range(SEEDS))
                 examples = [self.space.example(each, self.evidence.kind, sizes=sizes) for each in made]
-                kept[key] = self.evidence.seen(examples)
+                kept[key] = self.evidence.call_each(examples)
         return kept[key]
 
     def fails(self, sizes: Sizes) -> bool | None:
@@ -113,7 +113,7 @@ class Calls:
 
     def along(self, over: Sequence[Size], base: Sizes) -> Iterator[tuple[tuple[int, ...], bool]]:
         """Numbers of these sizes, the others as they are, and whether it fails there."""
-        for numbers in product(*(self._tried(size, len(over)) for size in over)):
+        for numbers in product(*(self._choose_lengths(size, len(over)) for size in over)):
             failed = self.fails({**base, **dict(zip(over, numbers, strict=True))})
             if failed is not None:
                 yield numbers, failed
@@ -134,7 +134,7 @@ class Calls:
             low, high = (low, middle) if failed else (middle, high)
         return more
 
-    def _tried(self, size: Size, axes: int) -> list[int]:
+    def _choose_lengths(self, size: Size, axes: int) -> list[int]:
         v = self.base[size]
         if axes > 1:
             return sorted({*range(1, GRID + 1), v, v + 1, 2 * v})
@@ -159,7 +159,7 @@ class Calls:
         return True
 
     def condition(self) -> str:
-        """What else has to hold: that there is a mask, or none."""
+        """Return the further condition of a failure: with a mask, or without one."""
         if len(self.masks) < len(MASKS):
             return ""
         none, whole, some = (any(w.fails for w in self.at(self.base, mask)) for mask in MASKS)
@@ -167,8 +167,8 @@ class Calls:
             return "" if whole else " and there is no mask"
         return " and there is a mask" if whole else " and a mask hides something" if some else ""
 
-    def raised(self) -> str:
-        """What it raises, if that is all that is wrong."""
+    def describe_exception(self) -> str:
+        """Describe the exception of the first failed call; empty where some failed call returned a result."""
         failed = [w for found in self._found.values() for w in found if w.fails]
         if any(w.got is not None for w in failed):
             return ""
@@ -229,7 +229,7 @@ def _of_one(a: Size, base: Sizes, failing: Sequence[Numbers]) -> Iterator[tuple[
 
 
 def _of_two(a: Size, b: Size) -> Iterator[tuple[str, Of, Of]]:
-    """The same for two, from some number of both on."""
+    """Yield relations of two sizes, each from some number of both on."""
     rules: list[tuple[str, Of]] = [
         (f"{a} = {b}", lambda n: n[0] == n[1]),
         (f"{a} > {b}", lambda n: n[0] > n[1]),
@@ -254,8 +254,8 @@ def at_masks(evidence: Evidence) -> str:
         others = []
         for example in (w.example for w in failing[:MOST_CHANGED]):
             hides_nothing = np.ones([whole(size, example.sizes) for size in mask.shape], bool)
-            others.append(example.changed(**{mask.name: None if all(passed) else hides_nothing}))
-        if not any(w.fails for w in evidence.seen(others)):
+            others.append(example.replace_inputs(**{mask.name: None if all(passed) else hides_nothing}))
+        if not any(w.fails for w in evidence.call_each(others)):
             return f"{ONLY_WHERE} {'a' if all(passed) else 'no'} mask is passed"
     return ""
 

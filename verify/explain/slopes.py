@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from verify.explain.evidence import UNEVALUABLE, Evidence
-from verify.explain.lines import Runs, named
-from verify.explain.probes import listed
+from verify.explain.lines import Runs, name_line
+from verify.explain.probes import join_names
 from verify.faults import Fault
 from verify.inputs.examples import Example
-from verify.properties.gradients import pulled
+from verify.properties.gradients import pull_back
 from verify.properties.slopes import differentiable, of_what_is_said, with_cotangents
 
 EXAMPLES = 4
@@ -42,17 +42,17 @@ class Slopes:
     terms: Mapping[str, Any]
 
 
-def stopped(evidence: Evidence) -> str:
+def find_stopped_gradients(evidence: Evidence) -> str:
     """Inputs or lines through which no gradient flows, where it has to."""
-    seen = list(islice(_seen(evidence), EXAMPLES))
+    seen = list(islice(_call_with_gradients(evidence), EXAMPLES))
     if len(seen) < 2 or evidence.random:
         return ""
     runs, names = Runs(evidence.judge.flat), differentiable(evidence.judge)
     wrong = [name for name in names if not _right(runs, seen, [name], ())]
     cut = [name for name in wrong if not any(slopes.terms[name].any() for slopes in seen)]
     if wrong and cut == wrong:
-        return f"no gradient reaches {listed(cut)}: it is 0, as of constants (something is detached, or made under no_grad)"
-    said = _scaled(runs, seen, wrong)
+        return f"no gradient reaches {join_names(cut)}: it is 0, as of constants (something is detached, or made under no_grad)"
+    said = _find_factor(runs, seen, wrong)
     if said:
         return said
     lines = {line.name: line for line in runs.flat.lines if line.name in runs.alone}
@@ -61,7 +61,7 @@ def stopped(evidence: Evidence) -> str:
             if evidence.late:
                 return ""
             if _right(runs, seen, names, constant):
-                what = " and ".join(dict.fromkeys(named(runs.flat, lines[name]) for name in constant))
+                what = " and ".join(dict.fromkeys(name_line(runs.flat, lines[name]) for name in constant))
                 are = "is taken for a constant" if count == 1 else "are taken for constants"
                 return f"{what} {are}: no gradient flows through {'it' if count == 1 else 'them'} (detach, or no_grad)"
     return ""
@@ -72,7 +72,7 @@ def undefined(evidence: Evidence) -> str:
     judge = evidence.judge
     permits = judge.conventions.get("polarity") != "true_drops"
     names, cases = dict[str, None](), set[tuple[bool, bool]]()
-    for slopes in _seen(evidence):
+    for slopes in _call_with_gradients(evidence):
         masks = (slopes.example.inputs.get(t.name) for t in judge.formula.tensors if t.role == "mask")
         empty = any(mask is not None and not (mask == permits).any(-1).all() for mask in masks)
         lost = [name for name, terms in slopes.terms.items() if not np.isfinite(terms).all()]
@@ -80,10 +80,10 @@ def undefined(evidence: Evidence) -> str:
         cases.add((empty, bool(lost)))
     if cases != {(True, True), (False, False)}:
         return ""
-    return f"where the mask leaves a row nothing, the gradient of {listed(names)} is NaN"
+    return f"where the mask leaves a row nothing, the gradient of {join_names(names)} is NaN"
 
 
-def _seen(evidence: Evidence) -> Iterator[Slopes]:
+def _call_with_gradients(evidence: Evidence) -> Iterator[Slopes]:
     """Ordinary examples in float64 with what autograd finds at them."""
     judge, caller, space = evidence.judge, evidence.caller, evidence.setting.space(moderate=True)
     random = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def _seen(evidence: Evidence) -> Iterator[Slopes]:
         seed = example.generator_seed
         arguments = caller.arguments(example.inputs, example.dtype, grad=True, generator_seed=seed)
         try:
-            found = pulled(caller, example, arguments)
+            found = pull_back(caller, example, arguments)
         except Fault:
             continue
         along = {name: random.standard_normal(np.shape(example.inputs[name])) for name in found}
@@ -121,7 +121,7 @@ def _right(runs: Runs, seen: Sequence[Slopes], names: Sequence[str], constant: S
     return True
 
 
-def _scaled(runs: Runs, seen: Sequence[Slopes], wrong: Sequence[str]) -> str:
+def _find_factor(runs: Runs, seen: Sequence[Slopes], wrong: Sequence[str]) -> str:
     """Gradients that are off by one factor."""
     factors = []
     for slopes, name in product(seen, wrong):
@@ -132,7 +132,7 @@ def _scaled(runs: Runs, seen: Sequence[Slopes], wrong: Sequence[str]) -> str:
             factors.append(float(slopes.terms[name].sum()) / slope[0])
     if len(factors) < 2 or np.ptp(factors) > LITTLE * abs(factors[0]) or not factors[0]:
         return ""
-    return f"the gradient of {listed(wrong)} is {np.mean(factors):.4g} times what is stated"
+    return f"the gradient of {join_names(wrong)} is {np.mean(factors):.4g} times what is stated"
 
 
 def _slope(runs: Runs, slopes: Slopes, name: str, constant: Sequence[str]) -> tuple[float, float] | None:
@@ -145,7 +145,7 @@ def _slope(runs: Runs, slopes: Slopes, name: str, constant: Sequence[str]) -> tu
         frame = runs.frame(example)
         unmoved = {line: partial(_constant, frame[line]) for line in constant}
         for sign in (1, -1):
-            moved = example.changed(**{name: example.inputs[name] + sign * STEP * slopes.along[name]})
+            moved = example.replace_inputs(**{name: example.inputs[name] + sign * STEP * slopes.along[name]})
             outputs = runs.outputs(moved, unmoved)
             weighed = [
                 value * example.cotangents[tensor.name]
@@ -163,4 +163,4 @@ def _constant(value: Any, _: Any) -> Any:
     return value
 
 
-__all__ = ["stopped", "undefined"]
+__all__ = ["find_stopped_gradients", "undefined"]

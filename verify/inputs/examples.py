@@ -16,14 +16,14 @@ import numpy as np
 
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.binders import SumOf
-from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
+from spec.language.evaluation.dimensions import Size, is_size, solve_sizes, whole
 from spec.language.expr import Func, Ref
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk
 from verify.inputs import mask_kinds, regimes
-from verify.inputs.leads import ALL, REAL, YOUNG, Lead, added_numbers, far_out, leads
+from verify.inputs.leads import ALL, REAL, YOUNG, Lead, far_out, find_added_numbers, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ONE, ROUND, SIZE_KINDS, Sizing, sizing
+from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ONE, ROUND, SIZE_KINDS, Sizing, make_sizing
 
 REMEMBERED, ROOM = 1 << 18, 16 << 20
 """Bytes of an example that is remembered, and of all that are, of one space."""
@@ -77,11 +77,11 @@ class Example:
                 found[item.name] = value[place]
         return found
 
-    def changed(self, **inputs: Any) -> Example:
+    def replace_inputs(self, **inputs: Any) -> Example:
         """The same example with some inputs replaced."""
         return replace(self, inputs={**self.inputs, **inputs})
 
-    def alike(self, formula: Formula) -> Example:
+    def share_values(self, formula: Formula) -> Example:
         """The same example with the same values for all real data inputs of one shape."""
         first: dict[Any, Any] = {}
         same = {}
@@ -89,10 +89,10 @@ class Example:
             value = self.inputs.get(tensor.name)
             if tensor.role == "data" and tensor.domain == "real" and isinstance(value, np.ndarray):
                 same[tensor.name] = first.setdefault(value.shape, value)
-        return self.changed(**same)
+        return self.replace_inputs(**same)
 
 
-def rounded(values: Any, dtype: str) -> Any:
+def round_to(values: Any, dtype: str) -> Any:
     """Values rounded to a type, as float64."""
     array = np.asarray(values, dtype=np.float64)
     if dtype == "float64":
@@ -135,8 +135,8 @@ class Space:
 
     @property
     def sizing(self) -> Sizing:
-        """How sizes are drawn."""
-        return sizing(self.formula, self.supported)
+        """The rules by which sizes are drawn."""
+        return make_sizing(self.formula, self.supported)
 
     @property
     def symbols(self) -> tuple[Size, ...]:
@@ -173,18 +173,20 @@ class Space:
     def plain(self, count: int, seed: int) -> list[Recipe]:
         """Recipes at which bounds are as small as they can be: the least sizes, unit normal data, young parameters."""
         random = np.random.default_rng([seed, 17])
-        young = self._led_by(YOUNG)
+        young = self._find_lead(YOUNG)
         return [Recipe(LEAST, young, 0, turn, turn, int(random.integers(2**31))) for turn in range(count)]
 
     def young(self, sizes: Mapping[Size, int], seed: int, mask: bool, dtype: str) -> Example:
         """An example of these sizes at which bounds are as small as they can be."""
-        return self.example(Recipe(LEAST, self._led_by(YOUNG), 0, int(mask), 0, seed, 0), dtype, sizes=sizes)
+        return self.example(
+            Recipe(LEAST, self._find_lead(YOUNG), 0, int(mask), 0, seed, 0), dtype, sizes=sizes
+        )
 
     def ones(self, seed: int) -> list[Recipe]:
         """Recipes at which one size is 1, each in its turn, and else as plain as they are: with a mask and without one, where an
         evaluation is not dear.
         """
-        random, young = np.random.default_rng([seed, 29]), self._led_by(YOUNG)
+        random, young = np.random.default_rng([seed, 29]), self._find_lead(YOUNG)
         count = 0 if self.supported.few else len(self.symbols)
         return [
             Recipe(ONE, young, 0, (turn + place) % 2, place, int(random.integers(2**31)), place)
@@ -192,7 +194,7 @@ class Space:
             for place in range(count)
         ]
 
-    def _led_by(self, name: str) -> int:
+    def _find_lead(self, name: str) -> int:
         """The place of the lead with this name; the first where there is none."""
         return next((place for place, lead in enumerate(self.leads) if lead.name == name), 0)
 
@@ -202,7 +204,7 @@ class Space:
         are judged, rows have mixed scales instead.
         """
         random, rounds = np.random.default_rng([seed, 23]), self.sizing.rounds
-        uneven = self._led_by(f"{ALL}: {(regimes.MIXED if self.moderate else regimes.SPIKE).name}")
+        uneven = self._find_lead(f"{ALL}: {(regimes.MIXED if self.moderate else regimes.SPIKE).name}")
         turns = [(0, turn + 1, variant) for turn, variant in enumerate(rounds)]
         turns += [(uneven, 0, variant) for variant in rounds]
         return [
@@ -254,7 +256,7 @@ class Space:
 
         Where ``weights`` are the seed of parameters, these keep data of unit size so (:func:`unit_weights`).
         """
-        chosen = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
+        chosen = dict(sizes or self.sizing.draw_sizes(recipe.sizes, recipe.variant))
         key = (recipe, dtype, batch, tuple(chosen.items()), weights)
         return self._memo.get(key, lambda: self._draw(recipe, dtype, batch, chosen, weights))
 
@@ -291,7 +293,7 @@ class Space:
     def restrict(self, example: Example) -> Example:
         """The example, inside of the ranges that were declared."""
         within = self.supported.within
-        return example if within is None else within.brought(example)
+        return example if within is None else within.bring_inside(example)
 
     def _draw_input(
         self,
@@ -307,11 +309,11 @@ class Space:
         if item.role == "mask":
             mask = self.masks[recipe.mask % len(self.masks)].draw(random, shape)
             kind = self.supported.masks if self.masks is regimes.MASKS else mask_kinds.EVERY
-            return mask_kinds.settled(kind, mask, shape)
+            return mask_kinds.restrict_mask(kind, mask, shape)
         if item.name in self.fixed:
             value = self.fixed[item.name]
             number = int(value) if item.domain == "integer" else value
-            return number if item.role == "number" else np.full(shape, rounded(value, dtype))
+            return number if item.role == "number" else np.full(shape, round_to(value, dtype))
         if item.domain in WHOLE:
             below = whole(item.below, sizes) if item.below != 0 else 1
             ids = regimes.identifiers(random, shape, below, recipe.number)
@@ -323,11 +325,11 @@ class Space:
             return self._draw_number(item, recipe, random)
         others = self.data_regimes[recipe.other % len(self.data_regimes)], regimes.DISTINCT
         regime = lead.regime(item.name, item.role) or others[item.role != "data"]
-        return rounded(fitted(item, regime.draw(random, shape)), dtype)
+        return round_to(fit_domain(item, regime.draw(random, shape)), dtype)
 
     def offered(self, item: Tensor) -> tuple[float, ...]:
         """The values at which a number is tried."""
-        if item.name in added_numbers(self.formula.flat(None)):
+        if item.name in find_added_numbers(self.formula.flat(None)):
             return regimes.EPSILONS
         return regimes.SHARES if item.domain == "share" else regimes.POSITIVE_NUMBERS
 
@@ -369,7 +371,7 @@ class _Memo:
 
 @lru_cache(maxsize=8)
 def _memo(formula: Formula, masks: int, moderate: bool, supported: Supported) -> _Memo:
-    """What is remembered of one space, whoever made it."""
+    """Return the memo of one space, shared by all spaces that are equal."""
     return _Memo()
 
 
@@ -377,11 +379,11 @@ def _memo(formula: Formula, masks: int, moderate: bool, supported: Supported) ->
 def _leads(
     formula: Formula, data_regimes: tuple[regimes.Regime, ...], fixed: tuple[str, ...]
 ) -> tuple[Lead, ...]:
-    """Those of a formula, worked out once."""
+    """Return the leads of a formula, worked out once."""
     return leads(formula, data_regimes, fixed)
 
 
-def fitted(item: Tensor, values: Any) -> Any:
+def fit_domain(item: Tensor, values: Any) -> Any:
     """Real values moved into the input's domain."""
     if item.domain == "positive":
         return np.asarray(np.abs(values) + 2.0**-10)  # of an array without axes NumPy makes a number
@@ -403,7 +405,7 @@ def sizes_of(formula: Formula, inputs: Mapping[str, Any], batch: tuple[int, ...]
         elif inputs.get(item.name) is not None and item.shape:
             lead = len(batch) if item.role in ("data", "mask") else 0
             shapes += zip(item.shape, np.shape(inputs[item.name])[lead:], strict=True)
-    return solved_all(shapes, found)
+    return solve_sizes(shapes, found)
 
 
 # Examples of the sizes of real models: data are unit normal, and weights keep them so ------------------------------------------
@@ -435,7 +437,7 @@ def unit_weights(
 ) -> dict[str, Any]:
     """Draw random parameters, those that are ``fixed`` left out, by which data of unit size stay so."""
     weights = _draw_weights(formula, tuple(sizes.items()), frozenset(fixed), seed)
-    return {name: rounded(values, dtype) for name, values in weights.items()}
+    return {name: round_to(values, dtype) for name, values in weights.items()}
 
 
 @lru_cache(maxsize=32)
@@ -453,7 +455,7 @@ def _draw_weights(
     They are uniform, as layers begin, and the mean of their squares is 1 over the number of terms that they are summed with.
     """
     random, at = np.random.default_rng([seed, 13]), dict(sizes)
-    summed, made = _summed_axes(formula), {}
+    summed, made = _find_summed_axes(formula), {}
     for item in formula.tensors:
         if item.role == "parameter" and item.domain in REAL and item.name not in fixed:
             shape = tuple(whole(size, at) for size in item.shape)
@@ -470,7 +472,7 @@ def _draw_weights(
 
 
 @lru_cache(maxsize=64)
-def _summed_axes(formula: Formula) -> dict[str, list[Any]]:
+def _find_summed_axes(formula: Formula) -> dict[str, list[Any]]:
     """For each parameter the lengths of those of its axes that a sum runs over: read off the statement once."""
     found: dict[str, dict[int, Any]] = {}
     for line in formula.flat(None).lines:

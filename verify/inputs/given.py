@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from spec.language.arrays import Tensor, each
-from spec.language.evaluation.dimensions import Size, is_size, solved
+from spec.language.evaluation.dimensions import Size, is_size, solve_size
 from spec.language.expr import lift
 from spec.language.formula import Formula
 from spec.language.lines import define
@@ -86,7 +86,7 @@ def _made(formula: Formula, words: tuple[tuple[str, str], ...]) -> Formula:
             )
         for size, same in zip(one.shape, other.shape, strict=True):
             if (now := substitute(size, changes)) != (then := substitute(same, changes)):
-                changes |= solved(now, then, {}) or {}
+                changes |= solve_size(now, then, {}) or {}
     left = [_resized(item, changes) for name, item in items.items() if name not in dict(words)]
     known = set().union(
         *(free_symbols(size) for item in left if isinstance(item, Tensor) for size in item.shape)

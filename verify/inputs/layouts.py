@@ -23,24 +23,24 @@ def with_gaps(x: Any) -> Any:
     if not isinstance(x, torch.Tensor) or not x.ndim:
         return x
     room = _room(x, (*x.shape[:-1], 2 * x.shape[-1] + 1))
-    return _filled(room[..., 1 : 2 * x.shape[-1] : 2], x)
+    return _copy_into(room[..., 1 : 2 * x.shape[-1] : 2], x)
 
 
 def part_of_wider_rows(x: Any) -> Any:
     """The same values as a slice of wider rows: the last stride alone is that of a contiguous tensor."""
     if not isinstance(x, torch.Tensor) or not x.ndim:
         return x
-    return _filled(_room(x, (*x.shape[:-1], x.shape[-1] + 3))[..., 1:-2], x)
+    return _copy_into(_room(x, (*x.shape[:-1], x.shape[-1] + 3))[..., 1:-2], x)
 
 
 def part_of_more_members(x: Any) -> Any:
     """The same values as every other entry along the first of several axes: each member is contiguous, the whole is not."""
     if not isinstance(x, torch.Tensor) or x.ndim < 2:
         return x
-    return _filled(_room(x, (2 * x.shape[0] + 1, *x.shape[1:]))[1 : 2 * x.shape[0] : 2], x)
+    return _copy_into(_room(x, (2 * x.shape[0] + 1, *x.shape[1:]))[1 : 2 * x.shape[0] : 2], x)
 
 
-def transposed(x: Any) -> Any:
+def store_transposed(x: Any) -> Any:
     """The same values, stored transposed."""
     return _stored(x, 2, lambda axes: (*axes[:-2], axes[-1], axes[-2]))
 
@@ -64,7 +64,7 @@ def further_on(x: Any) -> Any:
     """The same values, contiguous, behind others in the same storage."""
     if not isinstance(x, torch.Tensor) or not x.ndim:
         return x
-    return _filled(_room(x, (x.numel() + 5,))[5:].view(x.shape), x)
+    return _copy_into(_room(x, (x.numel() + 5,))[5:].view(x.shape), x)
 
 
 def packed(arguments: Sequence[Any]) -> list[Any]:
@@ -80,7 +80,7 @@ def packed(arguments: Sequence[Any]) -> list[Any]:
         room, begin = _room(members[0], (*leading, sum(x.shape[-1] for x in members))), 0
         for place, x in zip(places, members, strict=True):
             rows = tuple(slice(size) for size in x.shape[:-1])
-            found[place] = _filled(room[(*rows, slice(begin, begin + x.shape[-1]))], x)
+            found[place] = _copy_into(room[(*rows, slice(begin, begin + x.shape[-1]))], x)
             begin += x.shape[-1]
     return found
 
@@ -91,7 +91,7 @@ def _stored(x: Any, least: int, order: Callable[[tuple[int, ...]], tuple[int, ..
         return x
     axes = order(tuple(range(x.ndim)))
     room = _room(x, tuple(x.shape[axis] for axis in axes))
-    return _filled(room.permute(tuple(axes.index(axis) for axis in range(x.ndim))), x)
+    return _copy_into(room.permute(tuple(axes.index(axis) for axis in range(x.ndim))), x)
 
 
 def _room(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
@@ -99,7 +99,7 @@ def _room(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     return torch.ones(shape, dtype=x.dtype, device=x.device)
 
 
-def _filled(view: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+def _copy_into(view: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     view.detach().copy_(x.detach())
     return view.requires_grad_(x.requires_grad)
 
@@ -108,7 +108,7 @@ LAYOUTS: tuple[Layout, ...] = (
     contiguous,
     with_gaps,
     part_of_wider_rows,
-    transposed,
+    store_transposed,
     further_on,
     of_interleaved_rows,
     part_of_more_members,
@@ -128,6 +128,6 @@ __all__ = [
     "packed",
     "part_of_more_members",
     "part_of_wider_rows",
-    "transposed",
+    "store_transposed",
     "with_gaps",
 ]

@@ -103,7 +103,7 @@ def roles(formula: Formula) -> tuple[list[str], list[str]]:
 
 
 @lru_cache(maxsize=64)
-def added_numbers(flat: Flat) -> frozenset[str]:
+def find_added_numbers(flat: Flat) -> frozenset[str]:
     """The positive numbers that are only added to something, as what keeps a divisor away from 0 is: usually they are small."""
     seen: dict[str, set[str]] = {
         t.name: set()
@@ -132,4 +132,4 @@ def _occurrences(node: Any, role: str, summed: bool = False) -> Iterable[tuple[s
         yield from _occurrences(child, below, inside)
 
 
-__all__ = ["ALL", "ALL_DATA", "Lead", "YOUNG", "added_numbers", "far_out", "leads", "roles"]
+__all__ = ["ALL", "ALL_DATA", "Lead", "YOUNG", "find_added_numbers", "far_out", "leads", "roles"]

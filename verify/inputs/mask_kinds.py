@@ -19,7 +19,7 @@ KINDS = {
 """Each kind, and what it is called in a verdict."""
 
 
-def known(formula: Formula, kind: str) -> str:
+def check_kind(formula: Formula, kind: str) -> str:
     """The kind, if there is such a one and the formula has masks of it.
 
     Raises:
@@ -39,7 +39,7 @@ def triangle(shape: tuple[int, ...]) -> Any:
     return np.array(np.broadcast_to(lower if len(shape) > 1 else lower[0], shape))
 
 
-def settled(kind: str, mask: Any, shape: tuple[int, ...]) -> Any:
+def restrict_mask(kind: str, mask: Any, shape: tuple[int, ...]) -> Any:
     """The mask of this kind that is nearest to one that was drawn."""
     if kind == "causal":
         return triangle(shape)
@@ -55,7 +55,7 @@ def fits(kind: str, mask: Any) -> bool:
     """Whether a mask is of this kind; None is every key for every query."""
     if mask is None:
         return kind != "causal"
-    return bool(np.array_equal(settled(kind, mask, mask.shape), mask))
+    return bool(np.array_equal(restrict_mask(kind, mask, mask.shape), mask))
 
 
-__all__ = ["EVERY", "KINDS", "fits", "known", "settled", "triangle"]
+__all__ = ["EVERY", "KINDS", "fits", "check_kind", "restrict_mask", "triangle"]

@@ -22,7 +22,7 @@ from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.running_error import RunningError
 from spec.language.formula import Formula
 from verify.faults import Unusable
-from verify.inputs.examples import Example, members, rounded
+from verify.inputs.examples import Example, members, round_to
 
 REAL = ("real", "positive", "nonnegative")
 OFFSET = re.compile(r"offset\((\w+)\)")
@@ -56,7 +56,7 @@ class Ranges:
             return None
         if not isinstance(given, Mapping):
             raise Unusable(f"{formula.id}: ranges map names to limits, such as {{'q': 1e3}}; got {given!r}")
-        known = [*offered(formula, conventions), *(t.name for t in real_numbers(formula))]
+        known = [*list_limitable(formula, conventions), *(t.name for t in real_numbers(formula))]
         limits, numbers = [], []
         for name, value in given.items():
             if name in {t.name for t in real_numbers(formula)}:
@@ -73,8 +73,8 @@ class Ranges:
             limits.append((name, limit))
         return cls(formula, tuple(limits), tuple(conventions.items()), tuple(numbers))
 
-    def measured(self, name: str, inputs: Mapping[str, Any]) -> float:
-        """How large what is limited is at inputs without leading dimensions."""
+    def measure(self, name: str, inputs: Mapping[str, Any]) -> float:
+        """Return the size of a limited quantity at inputs without leading dimensions."""
         if name in inputs:
             return float(np.max(np.abs(inputs[name]), initial=0.0))
         offset = OFFSET.fullmatch(name)
@@ -91,19 +91,19 @@ class Ranges:
         """Whether inputs without leading dimensions are inside."""
         if not all(low <= inputs[name] <= high for name, low, high in self.numbers):
             return False
-        return all(self.measured(name, inputs) <= limit for name, limit in self.limits)
+        return all(self.measure(name, inputs) <= limit for name, limit in self.limits)
 
-    def brought(self, example: Example) -> Example:
+    def bring_inside(self, example: Example) -> Example:
         """The example, made smaller where it is outside."""
         for name, low, high in self.numbers:
-            example = example.changed(**{name: min(max(example.inputs[name], low), high)})
+            example = example.replace_inputs(**{name: min(max(example.inputs[name], low), high)})
         for name, limit in self.limits:
             offset = OFFSET.fullmatch(name)
             if name in example.inputs or offset:
                 changed = offset[1] if offset else name
                 value = np.asarray(example.inputs[changed])
-                made = _centred(value, limit * INSIDE) if offset else _shrunk(value, limit * INSIDE)
-                example = example.changed(**{changed: rounded(made, example.dtype)})
+                made = _centre_rows(value, limit * INSIDE) if offset else _shrunk(value, limit * INSIDE)
+                example = example.replace_inputs(**{changed: round_to(made, example.dtype)})
             else:
                 example = self._by_line(example, name, limit)
         return example
@@ -113,20 +113,20 @@ class Ranges:
         data = [t.name for t in self.formula.tensors if t.role == "data" and t.domain in REAL]
         for step in range(STEPS):
             size = max(
-                self.measured(name, example.single(self.formula, place)) for place in members(example.batch)
+                self.measure(name, example.single(self.formula, place)) for place in members(example.batch)
             )
             if size <= limit:
                 break
             factor = math.sqrt(limit / size) * 0.95 if math.isfinite(size) else 0.01
             factor = 0.0 if step == STEPS - 1 else factor
-            example = example.changed(
-                **{each: rounded(np.asarray(example.inputs[each]) * factor, example.dtype) for each in data}
+            example = example.replace_inputs(
+                **{each: round_to(np.asarray(example.inputs[each]) * factor, example.dtype) for each in data}
             )
         return example
 
     def __str__(self) -> str:
         spans = (span_said(name, low, high) for name, low, high in self.numbers)
-        return ", ".join([*(told(name, limit) for name, limit in self.limits), *spans])
+        return ", ".join([*(describe_limit(name, limit) for name, limit in self.limits), *spans])
 
 
 def real_numbers(formula: Formula) -> list[Tensor]:
@@ -152,15 +152,15 @@ def span_said(name: str, low: float, high: float) -> str:
     return said + (f" ≤ {high:g}" if high < math.inf else "")
 
 
-def told(name: str, limit: float) -> str:
+def describe_limit(name: str, limit: float) -> str:
     """A limit in the statement's letters."""
     offset = OFFSET.fullmatch(name)
     said = f"{limit:.3g}".replace("e+0", "e").replace("e+", "e")
     return f"|mean| ≤ {said}·std in the rows of {offset[1]}" if offset else f"|{name}| ≤ {said}"
 
 
-def offered(formula: Formula, conventions: Mapping[str, str]) -> list[str]:
-    """What can be limited: inputs, offsets of rows, and real lines of the statement."""
+def list_limitable(formula: Formula, conventions: Mapping[str, str]) -> list[str]:
+    """List what can be limited: inputs, offsets of rows, and real lines of the statement."""
     inputs = [t.name for t in formula.tensors if t.domain in REAL and t.role in ("data", "parameter")]
     rows = [f"offset({t.name})" for t in formula.tensors if t.name in inputs and t.role == "data" and t.shape]
     return [*inputs, *_lines(formula, conventions), *rows]
@@ -176,7 +176,7 @@ def _lines(formula: Formula, conventions: Mapping[str, str]) -> Iterator[str]:
 
 
 def _shrunk(value: Any, limit: float) -> Any:
-    """Each row made smaller as a whole."""
+    """Scale each row down as a whole."""
     size = np.max(np.abs(value), axis=-1, keepdims=True) if value.ndim else np.abs(value)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(size > limit, value * (limit / size), value)
@@ -188,10 +188,10 @@ def _offsets(value: Any) -> Any:
         return np.where(mean == 0, 0.0, mean / spread)
 
 
-def _centred(value: Any, limit: float) -> Any:
+def _centre_rows(value: Any, limit: float) -> Any:
     """Each row moved towards 0."""
     mean, spread = value.mean(-1, keepdims=True), value.std(-1, keepdims=True)
     return value - mean + np.clip(mean, -limit * spread, limit * spread)
 
 
-__all__ = ["Outside", "Ranges", "offered", "real_numbers", "span_said", "told"]
+__all__ = ["Outside", "Ranges", "list_limitable", "real_numbers", "span_said", "describe_limit"]

@@ -18,8 +18,8 @@ from spec.language.arrays import NO_LABEL, WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds
-from verify.inputs.examples import Example, rounded
-from verify.inputs.leads import added_numbers
+from verify.inputs.examples import Example, round_to
+from verify.inputs.leads import find_added_numbers
 from verify.inputs.regimes import EPSILONS, POSITIVE_NUMBERS, SHARES
 from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
 
@@ -47,7 +47,7 @@ DOMAINS: dict[str, Callable[[float], bool]] = {
 
 @dataclass(frozen=True)
 class Plain:
-    """What plain examples are drawn for.
+    """The request for plain examples: of which formula, in which type, at which sizes.
 
     Attributes:
         formula: whose inputs they are.
@@ -85,7 +85,7 @@ class Plain:
             if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.size:
                 sizes = np.abs(value[np.isfinite(value)])
                 ends = (float(value.flat[int(np.argmax(np.abs(value)))]), float(sizes.min(initial=1.0)))
-                found |= dict.fromkeys(float(shortened(np.array(end), 0)) for end in ends)
+                found |= dict.fromkeys(float(shorten_values(np.array(end), 0)) for end in ends)
         more = tuple(x for x in found if x not in self.entries)
         return replace(self, largest=dict(example.sizes), entries=(*self.entries, *more[:8]))
 
@@ -102,7 +102,7 @@ def plain_examples(draw: st.DrawFn, plain: Plain) -> Example:
     }
     sizes = {**sizes, **{size: whole(expr, sizes) for size, expr in plain.derived.items()}}
     if supported.rules:
-        settled = supported.settled(sizes)
+        settled = supported.adjust_sizes(sizes)
         sizes = {**sizes, **settled}
     batch = plain.batch
     if plain.fewer:
@@ -124,13 +124,13 @@ def plain_examples(draw: st.DrawFn, plain: Plain) -> Example:
         for tensor in plain.outputs
     }
     made = Example(inputs, plain.dtype, sizes, "", batch, 0, seeds, supported)
-    return made if supported.within is None else supported.within.brought(made)
+    return made if supported.within is None else supported.within.bring_inside(made)
 
 
 def _constant(item: Tensor, number: float, shape: tuple[int, ...], dtype: str) -> Any:
     if item.role == "number" or not shape:
         return int(number) if item.domain == "integer" else number
-    return np.full(shape, rounded(number, dtype))
+    return np.full(shape, round_to(number, dtype))
 
 
 def _values(
@@ -161,13 +161,13 @@ def _masks(plain: Plain, shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
         return st.none()
     hidden = _arrays(np.bool_, shape, (False, True))
 
-    def made(hides: Any) -> Any:
+    def make_mask(hides: Any) -> Any:
         mask = ~hides
         if plain.masks == "open":
             mask[..., 0] |= ~mask.any(-1)
-        return mask_kinds.settled(kind, mask, shape)
+        return mask_kinds.restrict_mask(kind, mask, shape)
 
-    drawn = hidden.map(made)
+    drawn = hidden.map(make_mask)
     return st.none() | drawn if mask_kinds.fits(kind, None) else drawn
 
 
@@ -179,7 +179,7 @@ def _numbers(plain: Plain, item: Tensor, sizes: Mapping[Size, int]) -> st.Search
         SHARES
         if item.domain == "share"
         else EPSILONS
-        if item.name in added_numbers(plain.formula.flat(None))
+        if item.name in find_added_numbers(plain.formula.flat(None))
         else POSITIVE_NUMBERS
     )
     largest = float(whole(item.below, sizes)) if item.below != 0 else None
@@ -189,20 +189,20 @@ def _numbers(plain: Plain, item: Tensor, sizes: Mapping[Size, int]) -> st.Search
 def _reals(plain: Plain, domain: str, shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
     offered = [x for x in plain.entries if DOMAINS.get(domain, DOMAINS["real"])(x)]
     drawn = _arrays(np.float64, shape, offered or [1.0])
-    return drawn.map(lambda values: rounded(values, plain.dtype))
+    return drawn.map(lambda values: round_to(values, plain.dtype))
 
 
 def _arrays(dtype: Any, shape: tuple[int, ...], offered: Sequence[Any]) -> st.SearchStrategy[Any]:
     """Arrays of entries that are offered: one string of bytes for all, which is drawn, and shrinks, much faster than each."""
     values, count = np.array(offered, dtype), math.prod(shape)
 
-    def made(drawn: bytes) -> Any:
+    def make_array(drawn: bytes) -> Any:
         return values[np.frombuffer(drawn, np.uint8)[:count] % len(values)].reshape(shape)
 
     room = LEAST_BYTES
     while room < count:
         room *= 4
-    return _bytes(room).map(made)
+    return _bytes(room).map(make_array)
 
 
 @lru_cache(maxsize=64)
@@ -220,7 +220,7 @@ def simpler_examples(draw: st.DrawFn, example: Example, plain: Plain, kept: froz
     What is not made simpler stays as it is: that is the last of each choice. Sizes ``kept`` stay as they are.
     """
     declared = {t.name: t for t in (*plain.formula.tensors, *plain.formula.outputs, *plain.given)}
-    found = _unbatched(draw, example, declared)
+    found = _unbatch(draw, example, declared)
     smaller = {}
     for size, now in found.sizes.items():
         if size in kept or now == 1:
@@ -231,27 +231,27 @@ def simpler_examples(draw: st.DrawFn, example: Example, plain: Plain, kept: froz
     if smaller:
         sizes = {**found.sizes, **smaller}
         if plain.supported.rules:
-            sizes = {**sizes, **plain.supported.settled(sizes)}
+            sizes = {**sizes, **plain.supported.adjust_sizes(sizes)}
         if all(sizes[size] <= now for size, now in found.sizes.items()):
-            found = _cut(found, {s: v for s, v in sizes.items() if v < found.sizes[s]}, declared)
+            found = _cut_example(found, {s: v for s, v in sizes.items() if v < found.sizes[s]}, declared)
     for group in ("inputs", "cotangents"):
         values = getattr(found, group)
         made = {
             name: value if name in dict(plain.supported.fixed) else _plainer(draw, declared.get(name), value)
             for name, value in values.items()
         }
-        made = {n: rounded(v, found.dtype) if _is_real(v) else v for n, v in made.items()}
+        made = {n: round_to(v, found.dtype) if _is_real(v) else v for n, v in made.items()}
         found = replace(found, inputs=made) if group == "inputs" else replace(found, cotangents=made)
     within = plain.supported.within
-    return found if within is None else within.brought(found)
+    return found if within is None else within.bring_inside(found)
 
 
 def _is_real(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == np.float64
 
 
-def _unbatched(draw: st.DrawFn, example: Example, declared: Mapping[str, Tensor]) -> Example:
-    """One member of a batch, its first members, or the batch."""
+def _unbatch(draw: st.DrawFn, example: Example, declared: Mapping[str, Tensor]) -> Example:
+    """Draw one member of a batch, its first members, or the whole batch."""
     if not example.batch:
         return example
     place: Any = np.unravel_index(0, example.batch)
@@ -284,15 +284,15 @@ def _plainer(draw: st.DrawFn, tensor: Tensor | None, value: Any) -> Any:
         return np.zeros_like(value)
     if choice == 1:
         return np.ones_like(value)
-    short = shortened(value, choice - 2) if 2 <= choice <= 3 else value
+    short = shorten_values(value, choice - 2) if 2 <= choice <= 3 else value
     return value if positive and (short <= 0).any() else short
 
 
-def _cut(example: Example, smaller: Mapping[Size, int], declared: Mapping[str, Tensor]) -> Example:
+def _cut_example(example: Example, smaller: Mapping[Size, int], declared: Mapping[str, Tensor]) -> Example:
     """The first entries along each axis that is made smaller; ids that are out of range then become the largest."""
     sizes = {**example.sizes, **smaller}
 
-    def cut(name: str, value: Any) -> Any:
+    def cut_value(name: str, value: Any) -> Any:
         tensor = declared.get(name)
         if not isinstance(value, np.ndarray):
             if tensor is not None and tensor.domain in WHOLE and smaller.keys() & symbols_in(tensor.below):
@@ -304,15 +304,15 @@ def _cut(example: Example, smaller: Mapping[Size, int], declared: Mapping[str, T
             value = np.minimum(value, max(whole(tensor.below, sizes) - 1, 0))  # a label that is none stays so
         return value[(..., *(slice(whole(axis, sizes)) for axis in tensor.shape))]
 
-    inputs = {name: cut(name, value) for name, value in example.inputs.items()}
+    inputs = {name: cut_value(name, value) for name, value in example.inputs.items()}
     for name, tensor in declared.items():
         if tensor.role == "mask" and inputs.get(name) is not None:
-            inputs[name] = mask_kinds.settled(example.supported.masks, inputs[name], inputs[name].shape)
-    cotangents = {name: cut(name, value) for name, value in example.cotangents.items()}
+            inputs[name] = mask_kinds.restrict_mask(example.supported.masks, inputs[name], inputs[name].shape)
+    cotangents = {name: cut_value(name, value) for name, value in example.cotangents.items()}
     return replace(example, inputs=inputs, cotangents=cotangents, sizes=sizes)
 
 
-def shortened(values: Any, digits: int) -> Any:
+def shorten_values(values: Any, digits: int) -> Any:
     """Values with so many digits after the first."""
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -340,4 +340,4 @@ def simpler(
         yield simpler_examples(case, plain, kept)
 
 
-__all__ = ["ENTRIES", "Plain", "plain_examples", "shortened", "simpler", "simpler_examples"]
+__all__ = ["ENTRIES", "Plain", "plain_examples", "shorten_values", "simpler", "simpler_examples"]

@@ -65,17 +65,17 @@ class SizeRule:
             return low + (0 if high is None else now % (high - low + 1))
         assert self.expression is not None
         known = {s.name: v for s, v in sizes.items()}
-        if ANY not in self._mentioned:
-            return _evaluated(self.expression, known)
-        found = _evaluated(self.expression, {**known, ANY: 1})
+        if ANY not in self._names_in_expression:
+            return _evaluate(self.expression, known)
+        found = _evaluate(self.expression, {**known, ANY: 1})
         for multiple in count(2):
-            larger = _evaluated(self.expression, {**known, ANY: multiple})
+            larger = _evaluate(self.expression, {**known, ANY: multiple})
             if not found < larger <= now:
                 return found
             found = larger
         raise AssertionError
 
-    def raised(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
+    def raise_others(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
         """The other sizes, so much larger that this one, of which they say what it is, is at least 1."""
         others = {
             size: value for size, value in sizes.items() if size.name in self.names and size != self.size
@@ -93,24 +93,24 @@ class SizeRule:
         return sizes[self.size] == self.value(sizes)
 
     @cached_property
-    def _mentioned(self) -> frozenset[str]:
+    def _names_in_expression(self) -> frozenset[str]:
         inside = ast.walk(self.expression) if self.expression is not None else ()
         return frozenset(node.id for node in inside if isinstance(node, ast.Name))
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The sizes it speaks of."""
-        return self._mentioned - {ANY} | {self.size.name}
+        return self._names_in_expression - {ANY} | {self.size.name}
 
     def __str__(self) -> str:
         return f"{self.size} = {self.text}"
 
 
-def _evaluated(node: ast.expr, sizes: Mapping[str, int]) -> int:
+def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
     if isinstance(node, ast.Name):
         return sizes[node.id]
     if isinstance(node, ast.BinOp):
-        return _OPERATIONS[type(node.op)](_evaluated(node.left, sizes), _evaluated(node.right, sizes))
+        return _OPERATIONS[type(node.op)](_evaluate(node.left, sizes), _evaluate(node.right, sizes))
     assert isinstance(node, ast.Constant)
     return int(node.value)  # type: ignore[arg-type]
 
@@ -118,7 +118,7 @@ def _evaluated(node: ast.expr, sizes: Mapping[str, int]) -> int:
 class Limits(Protocol):
     """How large entries are at most (:class:`verify.inputs.ranges.Ranges`)."""
 
-    def brought(self, example: Any) -> Any:
+    def bring_inside(self, example: Any) -> Any:
         """The example with its entries brought inside."""
 
     def holds(self, inputs: Mapping[str, Any]) -> bool:
@@ -154,7 +154,7 @@ class Supported:
         masks: str = mask_kinds.EVERY,
         few: bool = False,
     ) -> Supported:
-        """What is supported of a formula: rules for its sizes and fixed numbers, each by name.
+        """Read a formula's size rules and fixed numbers, each by name.
 
         Raises:
             Unusable: a size or a number the formula does not have, a rule that is none, or a value it cannot have.
@@ -171,25 +171,25 @@ class Supported:
             rules.append(_read_rule(formula, known, name, str(rule)))
         made = cls(
             tuple(sorted(rules, key=lambda r: r.expression is not None)),
-            _fixed(formula, known, fixed),
-            mask_kinds.known(formula, masks),
+            _read_fixed(formula, known, fixed),
+            mask_kinds.check_kind(formula, masks),
             few,
         )
-        trial = made.settled(dict.fromkeys(known.values(), 6))
+        trial = made.adjust_sizes(dict.fromkeys(known.values(), 6))
         if not made.fits(trial):
             raise Unusable(
                 f"{formula.id}: no sizes were found at which {', '.join(map(str, made.rules))} all hold"
             )
         return made
 
-    def settled(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
+    def adjust_sizes(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
         """The nearest supported sizes: those that a rule determines are replaced, until all rules hold that can."""
         found = dict(sizes)
         known = {s.name for s in found}
         for _ in self.rules:  # a rule may speak of a size that a later one replaces
             for rule in self.rules:
                 if rule.names <= known and not rule.fits(found):
-                    found |= rule.raised(found)
+                    found |= rule.raise_others(found)
                     found[rule.size] = rule.value(found)
         return found
 
@@ -232,7 +232,7 @@ EVERY_SIZE = Supported()
 """Everything."""
 
 
-def _fixed(formula: Formula, sizes: Mapping[str, Size], given: Any) -> tuple[tuple[str, float], ...]:
+def _read_fixed(formula: Formula, sizes: Mapping[str, Size], given: Any) -> tuple[tuple[str, float], ...]:
     if given is None:
         return ()
     if not isinstance(given, Mapping):

@@ -131,7 +131,7 @@ class Sizing:
             s: next(turn) if s not in self.steps else steps if s in self.along else layers
             for s in self.symbols
         }
-        return self.supported.settled({**few, **chosen})
+        return self.supported.adjust_sizes({**few, **chosen})
 
     def enlarge(
         self,
@@ -187,7 +187,7 @@ class Sizing:
                 continue
             # A factor of the length, or a term; what is equal to others is so in either case.
             for value in (width,) if equal else (math.ceil(width * sizes[size] / max(now, 1)), width):
-                more = self.supported.settled({**sizes, size: value})
+                more = self.supported.adjust_sizes({**sizes, size: value})
                 if whole(length, more) >= least and self.supported.fits(more):
                     yield more
                     break
@@ -198,7 +198,7 @@ class Sizing:
         """Enlarge also the sizes that are not kept to these numbers, the cheapest first, if affordable or next to nothing."""
         others, turn = [size for size in self.free if size not in kept], cycle(numbers)
         for size in sorted(others, key=lambda s: (self.cost({**sizes, s: numbers[0]}), str(s))):
-            more = self.supported.settled({**sizes, size: max(next(turn), sizes[size])})
+            more = self.supported.adjust_sizes({**sizes, size: max(next(turn), sizes[size])})
             within = limit._replace(cost=max(limit.cost, NOTHING * self.cost(sizes)))
             if self.allows(more, within) and all(more[each] == sizes[each] for each in kept):
                 sizes = more
@@ -206,11 +206,11 @@ class Sizing:
 
     def affordable(self, sizes: Sizes) -> dict[Size, int]:
         """Supported sizes near these; smaller, one by one, where an example would cost too much."""
-        found = self.supported.settled(sizes)
+        found = self.supported.adjust_sizes(sizes)
         while self.cost(found) > self.budget:
             least = 2 if max(found.values()) > 2 else 1
             nearby = [
-                self.supported.settled({**found, s: v - 1 if v < 8 else (v + 1) // 2})
+                self.supported.adjust_sizes({**found, s: v - 1 if v < 8 else (v + 1) // 2})
                 for s, v in found.items()
                 if v > least
             ]
@@ -227,10 +227,10 @@ class Sizing:
         """Which of :data:`ROUNDS` are affordable."""
         if self.supported.few or not self.order:
             return ()
-        fine = (turn for turn in range(len(ROUNDS)) if self.cost(self.drawn(ROUND, turn)) <= self.budget)
+        fine = (turn for turn in range(len(ROUNDS)) if self.cost(self.draw_sizes(ROUND, turn)) <= self.budget)
         return tuple(fine)[: 1 if self.dear else None]
 
-    def drawn(self, kind: int, variant: int) -> dict[Size, int]:
+    def draw_sizes(self, kind: int, variant: int) -> dict[Size, int]:
         """Sizes of one kind, the same for the same variant; worked out once."""
         if self.supported.few:
             kind, variant = (FEW[kind % len(FEW)] if kind < SIZE_KINDS else SIZE_KINDS), 0
@@ -302,7 +302,7 @@ class Sizing:
 
 
 @lru_cache(maxsize=256)
-def sizing(formula: Formula, supported: Supported) -> Sizing:
+def make_sizing(formula: Formula, supported: Supported) -> Sizing:
     """The sizes of a formula, worked out once."""
     return Sizing(formula, supported)
 
@@ -378,7 +378,7 @@ def _first(space: Sizing, large: Sequence[Size], offered: Iterable[dict[Size, in
 @lru_cache(maxsize=256)
 def large_sizes(space: Sizing, slopes: bool = False) -> tuple[Large, ...]:
     """For each size the largest number that is affordable while the others are small; for gradients with ``slopes``."""
-    indexed, found = set(_indexed(space.formula)), list[Large]()
+    indexed, found = set(_find_indexed_sizes(space.formula)), list[Large]()
     limit, end = (GRADIENTS, END_SLOPES) if slopes else (VALUES, ENDS)
     for size in space.symbols:
         numbers: tuple[int, ...] = INDEXED if size in indexed else OTHERS
@@ -422,7 +422,7 @@ def usual_widths(space: Sizing) -> tuple[Large, ...]:
         if not add(widths, number) and number in COMMON:
             for size in widths:
                 add([size], number)
-    for size in sorted(counted(space.formula) & set(space.free), key=str):
+    for size in sorted(find_counting_sizes(space.formula) & set(space.free), key=str):
         for number in COUNTS:
             add([size], number)
     return tuple(found.values())
@@ -446,7 +446,7 @@ def many_rows(space: Sizing) -> tuple[Large, ...]:
         return ()
     first, *others = rows
     alone = max(each.sizes[first] for each in (*large_sizes(space), Large((), dict.fromkeys(rows, 0))))
-    one = dict.fromkeys(counted(space.formula) & set(space.free), 1)
+    one = dict.fromkeys(find_counting_sizes(space.formula) & set(space.free), 1)
     smalls: list[tuple[tuple[int, ...], Sizes]] = [(TRIPLES, {}), ((2,), {})]
     equal = [(number, number) for number in ROWS]
     tried = [(equal, smalls), (list(pairwise(ROWS)) if others else [], smalls)]
@@ -547,7 +547,7 @@ def many_layers(space: Sizing) -> tuple[Sizes, ...]:
 
 def long_steps(formula: Formula, sizes: Sizes) -> frozenset[Size]:
     """The steps of a sequence of which there are many."""
-    return frozenset(size for size in sizing(formula, EVERY_SIZE).along if sizes[size] >= min(SEQUENCE))
+    return frozenset(size for size in make_sizing(formula, EVERY_SIZE).along if sizes[size] >= min(SEQUENCE))
 
 
 @lru_cache(maxsize=256)
@@ -589,7 +589,7 @@ def usual_proportions(space: Sizing, cost: float) -> tuple[Sizes, ...]:
 def _heads(space: Sizing) -> tuple[Size | None, set[Size], set[Size]]:
     """The size that counts the heads, those of one head, and that of the model, whose width the heads share between them."""
     for size, composite in space.squares:
-        parts = symbols_in(composite) & counted(space.formula) & set(space.free)
+        parts = symbols_in(composite) & find_counting_sizes(space.formula) & set(space.free)
         if size in space.free and len(symbols_in(composite)) == 2 and parts:
             (several,) = parts
             shapes = [item.shape for item in space.formula.tensors if several in item.shape]
@@ -754,7 +754,7 @@ def sum_lengths(formula: Formula) -> tuple[Any, ...]:
     )
 
 
-def _indexed(formula: Formula) -> Iterator[Size]:
+def _find_indexed_sizes(formula: Formula) -> Iterator[Size]:
     """Sizes of which a callable holds indices as numbers: of ids, of positions that are calculated with, of lengths."""
     for item in formula.inputs:
         yield from symbols_in(item.below) if isinstance(item, Tensor) else (item,)
@@ -768,7 +768,7 @@ def _indexed(formula: Formula) -> Iterator[Size]:
                     yield from symbols_in(spans[symbol])
 
 
-def counted(formula: Formula) -> frozenset[Any]:
+def find_counting_sizes(formula: Formula) -> frozenset[Any]:
     """The sizes that count what several matrices are made for, head by head: the first axes of parameters of three."""
     return frozenset(
         item.shape[-3] for item in formula.tensors if item.role == "parameter" and len(item.shape) > 2

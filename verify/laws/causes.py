@@ -15,7 +15,7 @@ from spec.language.formula import Formula
 from verify.laws.choice_tests import Draws
 from verify.laws.selection_tests import TWICE, Sample
 from verify.laws.statistics import LAGS, Bools, Ints, Reals, pairs, percent
-from verify.laws.trial import GENERATOR, POSSIBLE, first_said, law_of
+from verify.laws.trial import GENERATOR, POSSIBLE, find_first_message, law_of
 
 JOINED = "law: together"
 """The check that what goes together is selected together."""
@@ -56,7 +56,7 @@ def selection_cause(
     if next(iter(others), "") == JOINED and (said := _torn(formula, samples)):
         return said
     if others:
-        return first_said(others)
+        return find_first_message(others)
     free = sample.rate > 0
     seen, stated = sample.chosen[:, free].mean(), sample.rate[free].mean()
     if said := _as_one(sample) or ("" if abs(seen - stated) > NEAR else _too_far(formula, sample)):
@@ -78,14 +78,16 @@ def selection_cause(
         V = samples[place].probability.shape[2]
         where = f"in a vocabulary of {V} words " if place else ""
         return f"the shares of what selected positions become are off: {where}{told}"
-    return first_said(failed)
+    return find_first_message(failed)
 
 
 def _torn(formula: Formula, samples: Sequence[Sample]) -> str:
     """How what is to be selected together is selected, over all samples; empty where that is no simple mistake."""
     together = law_of(formula).together
     assert together is not None
-    leaders, followers = (np.concatenate(parts) for parts in zip(*map(_led, samples), strict=True))
+    leaders, followers = (
+        np.concatenate(parts) for parts in zip(*map(_pair_with_first, samples), strict=True)
+    )
     if not followers.size:
         return ""
     group, member = together.group, together.member
@@ -98,7 +100,7 @@ def _torn(formula: Formula, samples: Sequence[Sample]) -> str:
     return ""
 
 
-def _led(sample: Sample) -> tuple[Bools, Bools]:
+def _pair_with_first(sample: Sample) -> tuple[Bools, Bools]:
     """Whether the first of a group is selected, and whether another of it is, for all others of all groups."""
     r, i = np.nonzero(sample.joined)
     return sample.chosen[:, r, sample.first[r, i]].ravel(), sample.chosen[:, r, i].ravel()
@@ -207,20 +209,22 @@ def choice_cause(samples: Sequence[Draws], failed: Mapping[str, str], what: str)
     frequencies mean something: draws that depend on each other make every share off by chance, so these come first.
     """
     if POSSIBLE in failed:
-        return _exchanged(samples) or _of_equals(samples) or first_said(failed)
+        return _explain_exchange(samples) or _of_equals(samples) or find_first_message(failed)
     if GENERATOR in failed:
         # A coin that never falls otherwise needs no generator.
-        return (_share(samples, certain=True) if "law: outcomes" in failed else "") or first_said(failed)
+        return (_share(samples, certain=True) if "law: outcomes" in failed else "") or find_first_message(
+            failed
+        )
     if set(failed) == {"law: independence"}:
         said = _drawn_as_one(samples, what)
-        return said or f"the {what} are not drawn independently of each other: {first_said(failed)}"
+        return said or f"the {what} are not drawn independently of each other: {find_first_message(failed)}"
     found = _drawn_as_one(samples, what) if "law: independence" in failed else ""
     if not found and "law: outcomes" in failed:
         found = _share(samples) or _never(samples)
-    return found or first_said(failed)
+    return found or find_first_message(failed)
 
 
-def _exchanged(samples: Sequence[Draws]) -> str:
+def _explain_exchange(samples: Sequence[Draws]) -> str:
     """Whether everything drawn is possible once the two values of the last component are exchanged."""
     if not samples[0].parts or len(samples[0].parts) < 2 or samples[0].parts[-1][1] != 2:
         return ""
@@ -315,7 +319,7 @@ def _never(samples: Sequence[Draws]) -> str:
             count = np.bincount(draws.chosen[:, b, :, r].ravel() + 1, minlength=draws.low.shape[-1] + 1)[1:]
             (missing,) = np.nonzero((count == 0) & (draws.low[b, r] * N > EXPECTED))
             if len(missing) > worst[0]:
-                named = "; ".join(draws.said(int(each)) for each in missing[:NAMED])
+                named = "; ".join(draws.describe_outcome(int(each)) for each in missing[:NAMED])
                 more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
                 share = percent(_middle(draws, b, r)[missing].sum())
                 worst = len(missing), f"never drawn, stated {share}: {named}{more}, {draws.where(b, r)}"

@@ -11,8 +11,8 @@ from verify.laws.selections import SelectionTrial
 from verify.laws.trial import Trial, law_of, law_properties, never
 from verify.properties.setting import Setting
 from verify.report import CheckResult
-from verify.search.found import Budget, Clock
 from verify.search.loop import Search
+from verify.search.record import Budget, Clock
 
 
 def law_trial(setting: Setting) -> Trial[Any, Any]:

@@ -18,7 +18,7 @@ LEAST = 64
 SEEDED, SAME = 64, 1e-9
 """Repetitions of a situation in the calls that tell seeds apart, and how probable it may be that two of them are the same."""
 
-PARTED = 8
+LEAST_CALLS = 8
 """Calls at least into which a share of the draws is parted."""
 
 MANY, TAILS = 64, (0.5, 0.25, 0.0625, 0.015625)
@@ -61,12 +61,12 @@ class Situation:
         """How many members a batch has."""
         return math.prod(self.batch)
 
-    def paced(self, part: float) -> Situation:
+    def take_share(self, part: float) -> Situation:
         """The situation with a share of its draws, in calls that are as much smaller; as it is where the share is 1."""
         if part >= 1:
             return self
         draws = min(self.draws, max(LEAST, math.ceil(part * self.draws)))
-        return replace(self, draws=draws, copies=min(self.copies, max(LEAST // 2, draws // PARTED)))
+        return replace(self, draws=draws, copies=min(self.copies, max(LEAST // 2, draws // LEAST_CALLS)))
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Draws:
         """How many values each component has."""
         return tuple(size for _, size in self.parts)
 
-    def said(self, outcome: int) -> str:
+    def describe_outcome(self, outcome: int) -> str:
         """An outcome's components by name: ``second 3, label 1``."""
         if outcome < 0:
             return "what is no outcome"
@@ -125,7 +125,7 @@ class Draws:
         if not wrong.any():
             return ""
         place = tuple(int(x) for x in np.argwhere(wrong)[0])
-        where, drawn = self.where(place[1], place[3]), self.said(int(self.chosen[place]))
+        where, drawn = self.where(place[1], place[3]), self.describe_outcome(int(self.chosen[place]))
         return f"{where} drew {drawn} in call {place[0]}: the statement gives this probability 0"
 
 
@@ -281,9 +281,9 @@ def _groups(draws: Draws) -> Iterator[tuple[str, Any, bool]]:
     count = draws.low.shape[-1]
     index = np.arange(count)
     for j in range(count):
-        yield draws.said(j), index == j, True
+        yield draws.describe_outcome(j), index == j, True
     for j in range(1, count - 1):
-        yield f"{draws.said(j)} or one before it", index <= j, True
+        yield f"{draws.describe_outcome(j)} or one before it", index <= j, True
     even = f"{draws.parts[-1][0]} 0" if draws.parts[-1][1] == 2 else "an even outcome"
     yield even, index % 2 == 0, False
 

@@ -23,17 +23,17 @@ from spec.language.evaluation.dimensions import Size, is_size, whole
 from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Node
-from spec.language.flatten import chosen
+from spec.language.flatten import apply_conventions
 from spec.language.formula import Formula
 from verify.inputs.dtypes import DTYPES
-from verify.inputs.examples import fitted, rounded
+from verify.inputs.examples import fit_domain, round_to
 from verify.inputs.size_rules import sizes_of_formula
 from verify.laws.causes import choice_cause
 from verify.laws.choice_tests import SEEDED, Draws, Situation, independence, outcomes, steadiness
 from verify.laws.statistics import ALPHA, POWER, Ints, Reals, sample_size
 from verify.laws.trial import CORRELATION, HEADLINE, SHIFT, Trial, law_of, share
 from verify.properties.judge import Judge
-from verify.subject.returned import held, values
+from verify.subject.returned import check_results, values
 
 LIKELIEST = 0.6
 """Up to what probability of the outcomes counted as one half the planned correlation is seen with the stated power."""
@@ -101,7 +101,7 @@ def _usual() -> tuple[Situation, ...]:
 # Inputs -------------------------------------------------------------------------------------------------------------------
 
 
-def drawn_inputs(formula: Formula, situation: Situation, seed: int, masks: bool) -> dict[str, Any]:
+def draw_inputs(formula: Formula, situation: Situation, seed: int, masks: bool) -> dict[str, Any]:
     """The inputs of a situation, each position once; real ones hold values of the situation's type."""
     random = np.random.default_rng([seed, situation.positions, situation.outcomes])
     sizes, numbers = sizes_in(formula, situation), cycle(situation.numbers)
@@ -121,8 +121,8 @@ def drawn_inputs(formula: Formula, situation: Situation, seed: int, masks: bool)
         elif item.domain in ("integer", "label"):
             inputs[item.name] = random.integers(0, whole(item.below, sizes), shape)
         elif item.role != "generator":
-            drawn = fitted(item, situation.offset + situation.scale * random.standard_normal(shape))
-            inputs[item.name] = rounded(drawn, situation.dtype)
+            drawn = fit_domain(item, situation.offset + situation.scale * random.standard_normal(shape))
+            inputs[item.name] = round_to(drawn, situation.dtype)
     return inputs
 
 
@@ -153,7 +153,7 @@ def _masks(random: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return mask
 
 
-def repeated(formula: Formula, inputs: Mapping[str, Any], copies: int) -> dict[str, Any]:
+def repeat_positions(formula: Formula, inputs: Mapping[str, Any], copies: int) -> dict[str, Any]:
     """The inputs with every position repeated along its axis: 0, 1, …, 0, 1, … ."""
     symbol = law_of(formula).over[-1][1]
     found = dict(inputs)
@@ -190,7 +190,7 @@ def arguments(
     return made
 
 
-def numbered(parts: Sequence[Any], extents: Sequence[int]) -> Ints:
+def number_outcomes(parts: Sequence[Any], extents: Sequence[int]) -> Ints:
     """The number of each outcome among all combinations of its components; −1 for what is none."""
     number, outside = np.int64(0), np.False_
     for part, size in zip(parts, extents, strict=True):
@@ -199,7 +199,7 @@ def numbered(parts: Sequence[Any], extents: Sequence[int]) -> Ints:
     return np.where(outside, -1, number)
 
 
-def told(formula: Formula, inputs: Mapping[str, Any], position: int) -> str:
+def describe_position(formula: Formula, inputs: Mapping[str, Any], position: int) -> str:
     """The whole numbers and the booleans that a position is given, in words, where they are few."""
     symbol, said = law_of(formula).over[-1][1], []
     for item in formula.tensors:
@@ -228,8 +228,10 @@ class Member:
             whole(size, bindings.sizes) for size in self.law.probability.shape[len(self.law.over) :]
         ]
 
-    def broken(self, condition: Node, over: Sequence[tuple[Size, Any]]) -> tuple[int, dict[str, int] | None]:
-        """At how many indices a condition was asked for, and the first at which it fails."""
+    def find_broken(
+        self, condition: Node, over: Sequence[tuple[Size, Any]]
+    ) -> tuple[int, dict[str, int] | None]:
+        """Return at how many indices a condition was asked for, and the first at which it fails."""
         spans = tuple((symbol, 0, size - 1) for symbol, size in over)
         holds = self.evaluator.condition(condition, spans)
         if holds.all():
@@ -241,7 +243,7 @@ class Member:
         """The outcome at every position, by its number among all combinations of its components; −1 for what is none."""
         (symbol, size) = self.law.over[-1]
         spans = ((symbol, 0, size - 1),)
-        return numbered([self.evaluator.index(part, spans) for part in self.law.outcome], self.extents)
+        return number_outcomes([self.evaluator.index(part, spans) for part in self.law.outcome], self.extents)
 
 
 class ChoiceTrial(Trial[Situation, Draws]):
@@ -258,7 +260,9 @@ class ChoiceTrial(Trial[Situation, Draws]):
         super().__post_init__()
         self.judge = Judge(self.formula, self.conventions)
         self.masks = bool(getattr(self.caller, "takes_mask", True))
-        self.conditions = [chosen(axiom.condition, self.judge.conventions) for axiom in self.law.axioms]
+        self.conditions = [
+            apply_conventions(axiom.condition, self.judge.conventions) for axiom in self.law.axioms
+        ]
 
     def plan(self) -> tuple[Situation, ...]:
         """The situations."""
@@ -273,7 +277,7 @@ class ChoiceTrial(Trial[Situation, Draws]):
         axis = size.shape.index(name) - len(size.shape)
         sizes[name] = int(np.shape(inputs[size.name])[axis])
         begin = f"{self.formula.id}: {getattr(self.caller, 'name', 'the callable')}"
-        found = held(
+        found = check_results(
             self.caller(*passed), self.law.returns, sizes, batch, situation.dtype, self.device, begin,
             f"the situation “{situation.name}”",
         )  # fmt: skip
@@ -282,11 +286,11 @@ class ChoiceTrial(Trial[Situation, Draws]):
     def pace(self) -> float:
         """The share, told by calls of the main situation."""
         main = self.planned[0]
-        inputs = drawn_inputs(self.formula, main, self.seed, self.masks)
+        inputs = draw_inputs(self.formula, main, self.seed, self.masks)
         generator = self.generator()
 
         def once(copies: int) -> int:
-            many = repeated(self.formula, inputs, copies)
+            many = repeat_positions(self.formula, inputs, copies)
             self.caller(*arguments(self.formula, many, generator, main.dtype, self.device, self.masks))
             return copies * main.positions
 
@@ -295,8 +299,8 @@ class ChoiceTrial(Trial[Situation, Draws]):
     def draw(self, plan: Situation) -> Draws:
         """The sample of a situation."""
         situation = plan
-        once = drawn_inputs(self.formula, situation, self.seed, self.masks)
-        many = repeated(self.formula, once, situation.copies)
+        once = draw_inputs(self.formula, situation, self.seed, self.masks)
+        many = repeat_positions(self.formula, once, situation.copies)
         generator = self.generator()
         members = list(np.ndindex(*situation.batch))
         chosen: list[Ints] = []
@@ -317,7 +321,10 @@ class ChoiceTrial(Trial[Situation, Draws]):
             zip((str(getattr(o, "tensor", o)) for o in self.law.outcome), member.extents, strict=True)
         )
         said = tuple(
-            tuple(told(self.formula, self.single(once, place), r) for r in range(situation.positions))
+            tuple(
+                describe_position(self.formula, self.single(once, place), r)
+                for r in range(situation.positions)
+            )
             for place in members
         )
         return Draws(situation, np.stack(chosen), np.stack(low), np.stack(high), parts, said)
@@ -344,15 +351,15 @@ class ChoiceTrial(Trial[Situation, Draws]):
     def hold(self, member: Member, where: str) -> None:
         """Hold the results of a member to every axiom."""
         for axiom, condition in zip(self.law.axioms, self.conditions, strict=True):
-            count, wrong = member.broken(condition, axiom.over or self.law.over)
+            count, wrong = member.find_broken(condition, axiom.over or self.law.over)
             self.axiom_counts[axiom.name] += count
             if wrong is not None and axiom.name not in self.violations:
                 at = ", ".join(f"{name} = {value}" for name, value in wrong.items())
                 self.violations[axiom.name] = (
-                    f"violated: {axiom.sentence}; {where}, {at}: {self._said(member, wrong)}"
+                    f"violated: {axiom.sentence}; {where}, {at}: {self._describe_results(member, wrong)}"
                 )
 
-    def _said(self, member: Member, at: Mapping[str, int]) -> str:
+    def _describe_results(self, member: Member, at: Mapping[str, int]) -> str:
         parts = []
         for item in self.law.returns:
             store = member.evaluator.integers if item.domain == "integer" else member.evaluator.tensors
@@ -371,8 +378,8 @@ class ChoiceTrial(Trial[Situation, Draws]):
         if situation is None:
             return None
         situation = replace(situation, copies=SEEDED)
-        many = repeated(
-            self.formula, drawn_inputs(self.formula, situation, self.seed, self.masks), situation.copies
+        many = repeat_positions(
+            self.formula, draw_inputs(self.formula, situation, self.seed, self.masks), situation.copies
         )
         return self.misuses_in(
             lambda generator: arguments(

@@ -16,17 +16,17 @@ import numpy as np
 from spec.language.arrays import DISCRETE, Tensor
 from spec.language.evaluation.dimensions import whole
 from spec.language.expr import Both, Case, Compare, Either, Ref, Undefined, case, lift
-from spec.language.flatten import chosen
+from spec.language.flatten import apply_conventions
 from spec.language.formula import Formula
 from spec.language.lines import define
 from spec.language.trees import refs, substitute
 from verify.faults import Fault
 from verify.inputs.examples import Example, Recipe
-from verify.properties.gradients import backward, compared
+from verify.properties.gradients import backward, compare_gradients
 from verify.properties.judge import Expected, Judge
 from verify.properties.plain_calls import GradientProperty
 from verify.properties.setting import Setting
-from verify.properties.slopes import differentiable, expected_gradients, of_what_is_said, with_cotangents
+from verify.properties.slopes import differentiable, expect_gradients, of_what_is_said, with_cotangents
 from verify.search.outcome import Outcome
 from verify.subject.returned import values
 
@@ -34,9 +34,9 @@ SHARE = 4
 """One in so many examples of a value check."""
 
 
-def given_the_draw(judge: Judge) -> Judge | None:
+def judge_given_draw(judge: Judge) -> Judge | None:
     """The judge of what is returned beside the draw, a function of draw and inputs; None where all that is returned is drawn."""
-    formula = _given(judge.formula, tuple(judge.conventions.items()))
+    formula = _condition_on_draw(judge.formula, tuple(judge.conventions.items()))
     if formula is None:
         return None
     made = Judge(formula)
@@ -45,7 +45,7 @@ def given_the_draw(judge: Judge) -> Judge | None:
 
 
 @lru_cache(maxsize=16)
-def _given(formula: Formula, conventions: tuple[tuple[str, str], ...]) -> Formula | None:
+def _condition_on_draw(formula: Formula, conventions: tuple[tuple[str, str], ...]) -> Formula | None:
     law = formula.law
     if law is None:
         return None
@@ -53,7 +53,7 @@ def _given(formula: Formula, conventions: tuple[tuple[str, str], ...]) -> Formul
     lines = []
     for tensor in made:
         for axiom in law.axioms:
-            place, value = _equal(chosen(axiom.condition, dict(conventions)), tensor)
+            place, value = _equal(apply_conventions(axiom.condition, dict(conventions)), tensor)
             if place is not None:
                 lines.append((place, value))
                 break
@@ -121,19 +121,19 @@ def judge_drawn(judge: Judge, given: Judge, setting: Setting, example: Example) 
         if item.role == "mask" and inputs.get(item.name) is None:
             shape = tuple(whole(size, example.sizes) for size in item.shape)
             inputs[item.name] = np.full(shape, judge.formula.absent(judge.conventions))
-    (asked,) = of_what_is_said(given, [example.changed(**inputs)])
+    (asked,) = of_what_is_said(given, [example.replace_inputs(**inputs)])
     example = replace(example, cotangents=asked.cotangents)
     try:
         found = backward(caller, example, arguments, outputs)
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
     wrt = differentiable(given)
-    expected = expected_gradients(given, inputs, example.cotangents, wrt, example.dtype)
+    expected = expect_gradients(given, inputs, example.cotangents, wrt, example.dtype)
     for name in found:
         if name not in expected:
             zeros = np.zeros(np.shape(example.inputs[name]))
             expected[name] = Expected(name, zeros, zeros)
-    return compared(judge, caller, example, found, expected)
+    return compare_gradients(judge, caller, example, found, expected)
 
 
 class DrawnGradientProperty(GradientProperty):
@@ -142,10 +142,10 @@ class DrawnGradientProperty(GradientProperty):
     def __init__(self, setting: Setting, dtype: str) -> None:
         super().__init__(setting, dtype)
         self.name = f"gradient in {dtype}, given the draw"
-        self.given = given_the_draw(setting.judge)
+        self.given = judge_given_draw(setting.judge)
 
     def reason_against(self) -> str:
-        """Not where all that is returned is drawn."""
+        """Return why there is no such check: all that is returned is drawn."""
         some = self.given is not None and differentiable(self.given)
         return "" if some else "all that is returned is drawn"
 
@@ -155,12 +155,12 @@ class DrawnGradientProperty(GradientProperty):
         return max(1, self.setting.max_examples // SHARE)
 
     def example(self, recipe: Recipe) -> Example:
-        """With cotangents of what is returned beside the draw."""
+        """Draw an example with cotangents of what is returned beside the draw."""
         assert self.given is not None
         return with_cotangents(self.given, self.space.example(recipe, str(self.dtype)), recipe.seed)
 
     def announce(self, examples: Sequence[Example]) -> None:
-        """Nothing: what will be asked depends on the draw."""
+        """Announce nothing: what will be asked depends on the draw."""
 
     def simpler(self, case: Example | None) -> Iterator[Any]:
         """None: a draw at other inputs is another."""
@@ -172,4 +172,4 @@ class DrawnGradientProperty(GradientProperty):
         return judge_drawn(self.setting.judge, self.given, self.setting, case)
 
 
-__all__ = ["DrawnGradientProperty", "given_the_draw"]
+__all__ = ["DrawnGradientProperty", "judge_given_draw"]

@@ -47,12 +47,12 @@ class Layout:
     rows: tuple[int, ...] = ()
     at_once: int = 1
 
-    def paced(self, part: float) -> Layout:
+    def take_share(self, part: float) -> Layout:
         """The layout with a share of its positions, in calls that are smaller; as it is where the share is 1."""
         copies = max(1, min(self.copies, round(4 * part * self.copies)))
         return self if part >= 1 else replace(self, tokens=math.ceil(part * self.tokens), copies=copies)
 
-    def planned(self, designs: int) -> tuple[int, int]:
+    def plan_calls(self, designs: int) -> tuple[int, int]:
         """How many calls, about, and how many positions in each; ``designs`` where all of them are drawn."""
         positions = (len(self.rows) or designs) * self.length * self.copies
         return max(2, -(-self.tokens // positions)), positions
@@ -146,15 +146,15 @@ def selection(sample: Sample, tally: Tally) -> None:
         tally.judge(name, f"selected at position {i} of design {r}", k, T, p)
 
 
-def pooled(samples: Sequence[Sample], tally: Tally) -> None:
+def count_pooled(samples: Sequence[Sample], tally: Tally) -> None:
     """How often positions are chosen in all samples together, where each is by itself."""
     if samples[0].independent:
         k = sum(int(sample.chosen.sum(0)[sample.rate > 0].sum()) for sample in samples)
-        count, (low, high) = drawn_freely(samples), rates(samples)
+        count, (low, high) = count_free_draws(samples), rates(samples)
         tally.judge("all", "selected", k, count, low, high, headline=True)
 
 
-def drawn_freely(samples: Sequence[Sample]) -> int:
+def count_free_draws(samples: Sequence[Sample]) -> int:
     """How many positions were drawn that may be chosen."""
     return sum(int((sample.rate > 0).sum()) * sample.times for sample in samples)
 

@@ -30,11 +30,11 @@ from verify.laws.selection_tests import (
     Layout,
     Sample,
     apart,
+    count_free_draws,
+    count_pooled,
     counts,
-    drawn_freely,
     independence,
     outcomes,
-    pooled,
     rates,
     selection,
     words,
@@ -62,7 +62,7 @@ LEAST = 600_000
 
 def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]:
     """The rows of a layout: inputs by name. Boolean inputs hold True nowhere, at the ends, in a tail, …, everywhere; those that
-    only say what goes together (:func:`joining`) hold it inside of groups of 1 to 4, also where no group can go on.
+    only say what goes together (:func:`find_joining_inputs`) hold it inside of groups of 1 to 4, also where no group can go on.
     """
     law = law_of(formula)
     rng = np.random.default_rng((seed, layout.length, layout.words))
@@ -87,7 +87,7 @@ def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]
         if is_size(item):
             constant[str(item)] = sizes[item] = layout.words
     rows = []
-    apart = joining(formula)
+    apart = find_joining_inputs(formula)
     for place in layout.rows or range(len(marks)):
         mark, row = marks[place], dict(constant)
         for item in formula.tensors:
@@ -107,7 +107,7 @@ def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]
     return rows
 
 
-def joining(formula: Formula) -> set[str]:
+def find_joining_inputs(formula: Formula) -> set[str]:
     """The boolean inputs that say what goes together with the one before it, and nothing else."""
     together = law_of(formula).together
     if together is None:
@@ -153,7 +153,7 @@ def arguments(
     return made
 
 
-def returned(formula: Formula, result: Any, like: Sequence[Any]) -> list[Ints]:
+def read_results(formula: Formula, result: Any, like: Sequence[Any]) -> list[Ints]:
     """An implementation's results as integer arrays.
 
     Raises:
@@ -269,7 +269,7 @@ def together(
     return found
 
 
-def joined_calls(made: Sequence[tuple[list[Any], list[Ints]]]) -> tuple[list[Any], list[Ints]]:
+def join_calls(made: Sequence[tuple[list[Any], list[Ints]]]) -> tuple[list[Any], list[Ints]]:
     """Several calls' arguments and results as those of one call of a larger batch."""
     if len(made) == 1:
         return made[0]
@@ -278,7 +278,7 @@ def joined_calls(made: Sequence[tuple[list[Any], list[Ints]]]) -> tuple[list[Any
     return inputs, [np.concatenate(parts) for parts in zip(*(found for _, found in made), strict=True)]
 
 
-def named(formula: Formula, inputs: Sequence[Any], results: Sequence[Ints]) -> dict[str, Any]:
+def name_arrays(formula: Formula, inputs: Sequence[Any], results: Sequence[Ints]) -> dict[str, Any]:
     """Tensors passed and returned, as flat arrays by name."""
     made: dict[str, Any] = {
         str(item): value.detach().cpu().numpy().reshape(-1)
@@ -350,7 +350,7 @@ class SelectionTrial(Trial[Layout, Sample]):
             self.caller(*arguments(self.formula, rows, copies, generator, self.device))
             return copies * len(rows) * main.length
 
-        return share(once, [layout.planned(len(rows)) for layout in self.planned], 1)
+        return share(once, [layout.plan_calls(len(rows)) for layout in self.planned], 1)
 
     def draw(self, plan: Layout) -> Sample:
         """The sample of a layout.
@@ -377,9 +377,9 @@ class SelectionTrial(Trial[Layout, Sample]):
                 passed = [
                     x.clone() if isinstance(x, torch.Tensor) else x for x in inputs
                 ]  # it may write to it
-                made.append((inputs, returned(formula, self.caller(*passed), inputs)))
-            inputs, results = joined_calls(made)
-            at = Pointwise(formula, rows[0], named(formula, inputs, results))
+                made.append((inputs, read_results(formula, self.caller(*passed), inputs)))
+            inputs, results = join_calls(made)
+            at = Pointwise(formula, rows[0], name_arrays(formula, inputs, results))
             self.hold(at, f"call {first}", inputs, results)
             shape = (plan.copies * len(made), len(rows), plan.length)
             words_.append(at.whole(self.law.outcome[0]).reshape(shape))
@@ -403,7 +403,7 @@ class SelectionTrial(Trial[Layout, Sample]):
         place = int(np.argmin(held))
         first = next(x for x in inputs if isinstance(x, torch.Tensor))
         row, column = divmod(place, first.shape[-1])
-        values = named(self.formula, inputs, results)
+        values = name_arrays(self.formula, inputs, results)
         said = ", ".join(f"{name} {value[place]}" for name, value in values.items())
         return f"row {row}, position {column}: {said}"
 
@@ -415,7 +415,7 @@ class SelectionTrial(Trial[Layout, Sample]):
         )
         return self.misuses_in(
             lambda generator: arguments(formula, rows, 8, generator, self.device),
-            lambda inputs: returned(formula, self.caller(*inputs), inputs),
+            lambda inputs: read_results(formula, self.caller(*inputs), inputs),
         )
 
     def further_questions(self) -> dict[str, Callable[[], Finding | None]]:
@@ -441,7 +441,7 @@ class SelectionTrial(Trial[Layout, Sample]):
         """The tests of every sample; of the rate also those of all samples together."""
         super().test(name, tally)
         if self.tests[name] is selection:
-            pooled(self.samples, tally)
+            count_pooled(self.samples, tally)
 
     def find_frequencies(self, name: str) -> Finding:
         """Of the rate also what all draws together see."""
@@ -452,14 +452,14 @@ class SelectionTrial(Trial[Layout, Sample]):
 
     def nearest(self) -> float:
         """The least rate above the statement's that all draws see with the stated power, at a headline test's least level."""
-        count, (_, high) = drawn_freely(self.samples), rates(self.samples)
+        count, (_, high) = count_free_draws(self.samples), rates(self.samples)
         test = region(count, high, ALPHA / 2 / (HEADLINE + len(self.samples)))
         return next((p for p in np.arange(high, 1, STEP) if test.power(float(p)) >= POWER), 1.0)
 
     def main_test(self) -> tuple[int, float, int]:
         """How often positions of the main layout are selected."""
         main = self.samples[:1]
-        return drawn_freely(main), rates(main)[1], HEADLINE + len(main)
+        return count_free_draws(main), rates(main)[1], HEADLINE + len(main)
 
     def explain(self, failed: Mapping[str, str]) -> str:
         """Which shares are off, or what the first check says."""

@@ -26,9 +26,9 @@ from spec.language.law import Law
 from verify.faults import Fault, Unsupported, complaint
 from verify.laws.statistics import ALPHA, POWER, Tally, region
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult
-from verify.search.found import Found
 from verify.search.outcome import Outcome
 from verify.search.property import Property
+from verify.search.record import SearchRecord
 from verify.subject.sandbox import GENERATORS, GlobalState
 from verify.subject.timing import least_seconds
 
@@ -70,20 +70,20 @@ class Finding(Outcome):
 
     @classmethod
     def exact(cls, count: int, wrong: str, what: str = "positions") -> Finding:
-        """Of a check that allows no exception; ``wrong`` is empty where there is none."""
+        """Make the finding of a check that allows no exception; ``wrong`` is empty where there is none."""
         message = wrong or f"exact in {count:,} {what}"
         return cls(math.inf if wrong else 0.0, effective=True, message=message, count=count)
 
     @classmethod
     def undecided(cls, why: str) -> Finding:
-        """Of a check that cannot be made."""
+        """Make the finding of a check that cannot be made."""
         return cls(idle=True, message=why)
 
 
 class Plan(Protocol):
     """What is drawn in calls of one kind."""
 
-    def paced(self: _P, part: float) -> _P:
+    def take_share(self: _P, part: float) -> _P:
         """The plan with a share of its draws."""
 
 
@@ -180,7 +180,7 @@ class Trial(ABC, Generic[_P, _S]):
         self.planned, state = self.plan(), GlobalState(self.device)
         try:
             self.part = self.pace()
-            self.planned = tuple(each.paced(self.part * self.asked) for each in self.planned)
+            self.planned = tuple(each.take_share(self.part * self.asked) for each in self.planned)
             for place, each in enumerate(self.planned):
                 if place and self.over():
                     break
@@ -221,8 +221,8 @@ class Trial(ABC, Generic[_P, _S]):
         tests = {name: partial(self.find_frequencies, name) for name in self.tests}
         return {**tests, f"law: other {self.plans}": self.find_missing}
 
-    def finding(self, name: str) -> Finding | None:
-        """What a check finds, which is found once; None where there is nothing to report."""
+    def get_finding(self, name: str) -> Finding | None:
+        """Return a check's finding, worked out once; None where there is nothing to report."""
         if name not in self._found:
             asked = name == RESULTS or self.failure is None
             self._found[name] = self.questions()[name]() if asked else None
@@ -231,9 +231,9 @@ class Trial(ABC, Generic[_P, _S]):
     @cached_property
     def cause(self) -> str:
         """What is wrong with what was drawn, in a sentence; empty where nothing is."""
-        found = {name: self.finding(name) for name in self.questions()}
+        found = {name: self.get_finding(name) for name in self.questions()}
         failed = {name: each.message for name, each in found.items() if each is not None and each.fails}
-        return first_said(failed) if not failed or self.failure is not None else self.explain(failed)
+        return find_first_message(failed) if not failed or self.failure is not None else self.explain(failed)
 
     def find_results(self) -> Finding | None:
         """Whether every call gave something that can be judged: only said where one did not."""
@@ -261,8 +261,8 @@ class Trial(ABC, Generic[_P, _S]):
         return Finding.exact(self.total, wrong, self.unit)
 
     def if_possible(self, ask: Callable[[], Finding | None]) -> Finding | None:
-        """What is found, where nothing impossible was drawn."""
-        possible = self.finding(POSSIBLE)
+        """Ask for a finding only if nothing impossible was drawn."""
+        possible = self.get_finding(POSSIBLE)
         return None if possible is not None and possible.fails else ask()
 
     def test(self, name: str, tally: Tally) -> None:
@@ -281,7 +281,7 @@ class Trial(ABC, Generic[_P, _S]):
         return Finding(ratio, effective=True, message=message, count=self.total)
 
     def find_missing(self) -> Finding | None:
-        """What was not drawn as time ran out."""
+        """Report what was not drawn because time ran out."""
         done, planned = len(self.samples), len(self.planned)
         said = f"time ran out: {done} of {planned} {self.plans} were drawn"
         return None if done == planned else Finding.undecided(said)
@@ -333,15 +333,15 @@ class LawProperty(Property[Trial[Any, Any]]):
         yield [self.trial]
 
     def judge(self, case: Trial[Any, Any]) -> Outcome:
-        """What is found of the sample."""
-        return case.finding(self.name) or Outcome(idle=True)
+        """Judge the sample."""
+        return case.get_finding(self.name) or Outcome(idle=True)
 
     def counterexample(self, case: Trial[Any, Any], outcome: Outcome) -> None:
         """None: no inputs show it alone."""
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """What was found, also where time was over before it was judged; nothing where there is nothing to report."""
-        finding = self.trial.finding(self.name)
+        finding = self.trial.get_finding(self.name)
         if finding is None:
             return []
         verdict = INCONCLUSIVE if finding.idle else FALSIFIED if finding.fails else CONFORMS
@@ -357,8 +357,8 @@ def law_properties(trial: Trial[Any, Any]) -> list[Property[Any]]:
     return [LawProperty(trial, name) for name in trial.questions()]
 
 
-def first_said(failed: Mapping[str, str]) -> str:
-    """What the first of some falsified checks says; empty where there is none."""
+def find_first_message(failed: Mapping[str, str]) -> str:
+    """Return the first clause of the first falsified check's message; empty where there is none."""
     return next(iter(failed.values()), "").partition(";")[0]
 
 
@@ -368,17 +368,17 @@ def share(once: Callable[[int], int], planned: Sequence[tuple[int, int]], copies
     ``once`` makes a call with so many repetitions, first ``copies``, and says how many positions that were. ``planned`` are how
     many calls of how many positions each.
     """
-    few, cost = _timed(once, copies)
+    few, cost = _time_call(once, copies)
     calls, positions = sum(calls for calls, _ in planned), sum(calls * each for calls, each in planned)
     if cost / few * positions <= SECONDS:
         return 1.0
-    more, dearer = _timed(once, MORE * copies)
+    more, dearer = _time_call(once, MORE * copies)
     each = max(0.0, dearer - cost) / (more - few)
     whole = max(0.0, cost - each * few) * calls + each * positions
     return min(1.0, SECONDS / whole) if whole > 0 else 1.0
 
 
-def _timed(once: Callable[[int], int], copies: int) -> tuple[int, float]:
+def _time_call(once: Callable[[int], int], copies: int) -> tuple[int, float]:
     """Positions and seconds of a call; the first of a shape, which may compile, does not count."""
     positions: list[int] = []
     seconds = least_seconds(lambda: positions.append(once(copies)))

@@ -33,7 +33,7 @@ def document(
 ) -> dict[str, Any]:
     """Everything found, as JSON has it (``report.schema.json`` describes it)."""
     from verify.output.table import KINDS, accuracy, examples, overall, unlike, verdict_of, worst
-    from verify.telling import caught_lines
+    from verify.report_text import caught_lines
 
     known = [check for _, check, _ in judgement.expected]
     made = []

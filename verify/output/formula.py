@@ -32,16 +32,16 @@ def lines(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str
     yield "bold", f"{formula.id}: {formula.title}"
     yield "", ""
     if formula.why:
-        yield from _wrapped("", formula.why, 2, hanging=0)
+        yield from _wrap_line("", formula.why, 2, hanging=0)
         yield "", ""
     names = ", ".join(str(i) for i in formula.inputs)
     outputs = formula.law.returns if formula.law is not None else formula.outputs
     yield "", f"  ({names}) → {', '.join(str(o) for o in outputs)}"
     yield "", ""
     yield from _statement(formula)
-    rows = _aligned(symbols(formula, outputs))
+    rows = _align_columns(symbols(formula, outputs))
     wrapped = (
-        _wrapped("", f"{name} {shape} {meaning}", 2, hanging=len(name) + len(shape) + 2)
+        _wrap_line("", f"{name} {shape} {meaning}", 2, hanging=len(name) + len(shape) + 2)
         for name, shape, meaning in rows
     )
     yield from _section("Symbols", chain.from_iterable(wrapped))
@@ -49,10 +49,10 @@ def lines(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str
     yield from _section("What goes wrong", _pitfalls(formula.pitfalls))
     yield from _section("What every result satisfies", _requirements(formula))
     yield from _section("Theorems", _theorems(formula, done))
-    yield from _section("Worked examples", _worked(formula))
+    yield from _section("Worked examples", _worked_examples(formula))
     if formula.notes:
         yield "", ""
-        yield from _wrapped("", formula.notes, 2)
+        yield from _wrap_line("", formula.notes, 2)
     yield from _section("Sources", (("", f"  {source}") for source in formula.sources))
 
 
@@ -85,58 +85,58 @@ def _statement(formula: Formula) -> Iterator[tuple[str, str]]:
 
 
 def _conventions(conventions: Iterable[Convention]) -> Iterator[tuple[str, str]]:
-    """Each option with its sentence, ours marked."""
+    """Write each option of the conventions with its sentence, ours marked."""
     for convention in conventions:
         for option, sentence in convention.options.items():
             mark = "ours: " if option == convention.default else "      "
-            yield from _wrapped("", f"{mark}{convention.name}={option}: {sentence}", 2, hanging=8)
+            yield from _wrap_line("", f"{mark}{convention.name}={option}: {sentence}", 2, hanging=8)
 
 
 def _pitfalls(pitfalls: Iterable[Pitfall]) -> Iterator[tuple[str, str]]:
-    """Each with the convention, theorem or mutant that shows it."""
+    """Write each pitfall with the convention, theorem or mutant that shows it."""
     for pitfall in pitfalls:
         kinds = ("convention", "theorem", "mutant")
         by = next(f"{kind} {getattr(pitfall, kind)}" for kind in kinds if getattr(pitfall, kind))
-        yield from _wrapped("", f"{pitfall.text} [{by}]", 2)
+        yield from _wrap_line("", f"{pitfall.text} [{by}]", 2)
 
 
 def _requirements(formula: Formula) -> Iterator[tuple[str, str]]:
     """The conditions on every result of a law, in words and as formulas."""
-    from spec.language.flatten import chosen
+    from spec.language.flatten import apply_conventions
     from spec.language.render import unicode
 
     for axiom in formula.law.requirements if formula.law is not None else ():
-        condition = unicode(chosen(axiom.condition, formula.choose()))
-        yield from _wrapped("", f"{axiom.sentence}: {condition}", 2)
+        condition = unicode(apply_conventions(axiom.condition, formula.choose()))
+        yield from _wrap_line("", f"{axiom.sentence}: {condition}", 2)
 
 
 def _theorems(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str]]:
     """The abbreviations that theorems use, and the theorems as the checker of proofs judges them."""
-    from spec.language.flatten import chosen
-    from spec.language.render import numbered, written_for
+    from spec.language.flatten import apply_conventions
+    from spec.language.render import describe_abbreviations, number_lines
 
     if not formula.theorems:
         return
     ours = formula.choose()
-    short_lines = (replace(x, right=chosen(x.right, ours)) for x in formula.abbreviations.values())
-    for short in numbered(short_lines):
-        yield from _wrapped("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
-    if under := written_for(formula):
-        yield from _wrapped("", under, 2)
+    short_lines = (replace(x, right=apply_conventions(x.right, ours)) for x in formula.abbreviations.values())
+    for short in number_lines(short_lines):
+        yield from _wrap_line("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
+    if under := describe_abbreviations(formula):
+        yield from _wrap_line("", under, 2)
     for theorem in formula.theorems.values():
-        yield from _theorem(formula, checked(formula, theorem.name, done))
+        yield from _theorem(formula, check_theorem(formula, theorem.name, done))
 
 
-def _worked(formula: Formula) -> Iterator[tuple[str, str]]:
+def _worked_examples(formula: Formula) -> Iterator[tuple[str, str]]:
     """Each worked example, and whether the statement agrees."""
     from spec.language.worked import difference
 
     for worked in formula.worked:
         word = "differs" if difference(formula, worked) else "agrees"
-        yield from _wrapped("", f"{worked.title} [{word}]", 2)
+        yield from _wrap_line("", f"{worked.title} [{word}]", 2)
 
 
-def checked(formula: Formula, theorem: str, done: dict[str, Checked]) -> Checked:
+def check_theorem(formula: Formula, theorem: str, done: dict[str, Checked]) -> Checked:
     """A theorem of a formula as the checker of proofs judges it; what is ``done`` is not proved again."""
     from spec.language.proving.proof import check
 
@@ -157,7 +157,7 @@ def refusals(
     found = []
     for number, name in enumerate(formula.theorems, 1):
         tell(f"proving {formula.id}: {name} ({number} of {len(formula.theorems)}) …")
-        if said := checked(formula, name, done).refusal:
+        if said := check_theorem(formula, name, done).refusal:
             found.append(said)
     found += [
         f"{formula.id}, worked example “{worked.title}”: {wrong}"
@@ -173,14 +173,14 @@ def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
 
     yield "bold", f"{procedure.id}: {procedure.title}"
     yield "", ""
-    yield from _wrapped("", procedure.why, 2, hanging=0)
+    yield from _wrap_line("", procedure.why, 2, hanging=0)
     yield "", ""
     yield "", f"  ({', '.join(procedure.inputs)}) → {', '.join(procedure.returns)}"
     yield "", ""
     for number, step in enumerate(procedure.steps, 1):
-        yield from _wrapped("cyan", f"({number})  {step}", 2, hanging=5)
+        yield from _wrap_line("cyan", f"({number})  {step}", 2, hanging=5)
     if procedure.notes:
-        yield from _wrapped("", procedure.notes, 2)
+        yield from _wrap_line("", procedure.notes, 2)
     yield "", ""
     yield "bold", "Inputs and what is returned"
     rows = [
@@ -188,16 +188,16 @@ def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
         for part in (procedure.inputs, procedure.returns)
         for name, meaning in part.items()
     ]
-    for name, _, meaning in _aligned(rows):
-        yield from _wrapped("", f"{name} {meaning}", 2, hanging=len(name) + 1)
+    for name, _, meaning in _align_columns(rows):
+        yield from _wrap_line("", f"{name} {meaning}", 2, hanging=len(name) + 1)
     yield from _section("Conventions", _conventions(procedure.conventions))
     yield from _section("What goes wrong", _pitfalls(procedure.pitfalls))
     yield "", ""
     yield "bold", "What every result satisfies"
     for requirement in procedure.requirements:
-        yield from _wrapped("", f"{requirement.name}: {requirement.sentence} [{ASSURANCE}]", 2)
+        yield from _wrap_line("", f"{requirement.name}: {requirement.sentence} [{ASSURANCE}]", 2)
         if requirement.line:
-            yield from _wrapped("cyan", requirement.line, 6)
+            yield from _wrap_line("cyan", requirement.line, 6)
     yield "", ""
     yield "bold", "Sources"
     for source in procedure.sources:
@@ -218,22 +218,22 @@ def symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str
         kind = item.domain + (f"{limit} {item.below}" if item.below != 0 else "")
         kind += f", or {NO_LABEL} where there is none" if item.domain == "label" else ""
         role = ROLES.get(item.role, item.role)
-        yield _told(item, role if item.role == "generator" else f"{kind}; {role}")
+        yield _describe_tensor(item, role if item.role == "generator" else f"{kind}; {role}")
     for item, value in formula.constants.items():
-        yield _told(item, f"= {value}")
+        yield _describe_tensor(item, f"= {value}")
     # A tensor may be defined by several lines: of its first entry, and of the others.
     for tensor in dict.fromkeys(line.left.tensor for line in own_lines(formula, formula.choose())):
         if tensor not in outputs:
-            yield _told(tensor, "a line")
+            yield _describe_tensor(tensor, "a line")
     for item in outputs:
         if isinstance(item, Tensor):
-            yield _told(item, "returned")
+            yield _describe_tensor(item, "returned")
     for size, meaning in formula.sizes.items():
         if size not in formula.inputs:
             yield str(size), "", f"{meaning} (a size)"
 
 
-def _told(tensor: Any, role: str) -> tuple[str, str, str]:
+def _describe_tensor(tensor: Any, role: str) -> tuple[str, str, str]:
     """A tensor with what it means, and how it is passed."""
     return tensor.name, _shape(tensor), f"{tensor.meaning} ({role})" if tensor.meaning else role
 
@@ -244,7 +244,7 @@ def _shape(tensor: Any) -> str:
     return f"({', '.join(unicode(size) for size in tensor.shape)})"
 
 
-def _aligned(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+def _align_columns(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
     """The rows with their first two columns as wide as they have to be."""
     rows = tuple(rows)
     first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
@@ -256,19 +256,19 @@ def _theorem(formula: Formula, found: Checked) -> Iterator[tuple[str, str]]:
     from spec.language.render import claim_text, hypotheses
 
     theorem = found.theorem
-    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{found.assurance}]", 2)
+    yield from _wrap_line("", f"{theorem.name}: {theorem.title} [{found.assurance}]", 2)
     if words := ", ".join(hypotheses(theorem, formula)):
-        yield from _wrapped("", f"{words}:", 6)
+        yield from _wrap_line("", f"{words}:", 6)
     conventions = formula.choose(theorem.conventions)
     for claim in theorem.claims:
-        yield from _wrapped("cyan", claim_text(claim, "unicode", conventions, theorem.exists), 6)
+        yield from _wrap_line("cyan", claim_text(claim, "unicode", conventions, theorem.exists), 6)
     if theorem.cited:
-        yield from _wrapped("", f"citing {'; '.join(map(str, theorem.cited))}", 6)
+        yield from _wrap_line("", f"citing {'; '.join(map(str, theorem.cited))}", 6)
     if theorem.kept:
-        yield from _wrapped("", f"keeping whole {', '.join(theorem.kept)}", 6)
+        yield from _wrap_line("", f"keeping whole {', '.join(theorem.kept)}", 6)
 
 
-def _wrapped(style: str, text: str, indent: int, hanging: int = 4) -> Iterator[tuple[str, str]]:
+def _wrap_line(style: str, text: str, indent: int, hanging: int = 4) -> Iterator[tuple[str, str]]:
     """A line, or as many as it takes, the others further in."""
     lines = textwrap.wrap(
         text,

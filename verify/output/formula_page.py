@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.evaluate import bound
 from spec.language.expr import TRUE
-from spec.language.flatten import chosen
-from spec.language.render import claim_text, hypotheses, latex, numbered, statement, unicode
+from spec.language.flatten import apply_conventions
+from spec.language.render import claim_text, hypotheses, latex, number_lines, statement, unicode
 from spec.language.worked import agrees, difference, recompute
 from verify.faults import Unusable
-from verify.output.formula import checked, symbols
+from verify.output.formula import check_theorem, symbols
 
 if TYPE_CHECKING:
     from spec.language.formula import Formula, Worked
@@ -74,7 +74,7 @@ class Markdown:
         bars = (" | ".join(cell.replace("|", "\\|") for cell in row) for row in made)
         return "\n".join(f"| {row} |" for row in bars)
 
-    def folded(self, title: str, body: str) -> str:
+    def fold(self, title: str, body: str) -> str:
         """A part that is opened on demand."""
         return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
 
@@ -126,7 +126,7 @@ class Html(Markdown):
         cells += ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
-    def folded(self, title: str, body: str) -> str:
+    def fold(self, title: str, body: str) -> str:
         """A part that is opened on demand."""
         return f"<details><summary>{title}</summary>{body}</details>"
 
@@ -172,7 +172,7 @@ class _Page:
             for option in convention.options:
                 if option != convention.default:
                     lines = statement(formula, {convention.name: option}, to.style)
-                    yield to.folded(
+                    yield to.fold(
                         f"Under {to.code(f'{convention.name} = {option}')}",
                         to.between.join(self._lines(lines)),
                     )
@@ -185,7 +185,7 @@ class _Page:
         if formula.worked:
             yield to.heading(2, "Worked examples")
             for worked in formula.worked:
-                yield from self._worked(worked)
+                yield from self._worked_example(worked)
         yield from self._theorems()
         yield from self._gradient()
         if formula.sources:
@@ -224,7 +224,7 @@ class _Page:
             )
             yield self.to.table(("Mistake", "Shown by"), rows)
 
-    def _worked(self, worked: Worked) -> Iterator[str]:
+    def _worked_example(self, worked: Worked) -> Iterator[str]:
         to = self.to
         yield to.plain(worked.title)
         given = [f"{name} = {str(value).replace(chr(39), '')}" for name, value in worked.inputs.items()]
@@ -259,34 +259,36 @@ class _Page:
         yield to.heading(2, "Theorems")
         if formula.abbreviations:
             ours = formula.choose()
-            short = (replace(x, right=chosen(x.right, ours)) for x in formula.abbreviations.values())
+            short = (
+                replace(x, right=apply_conventions(x.right, ours)) for x in formula.abbreviations.values()
+            )
             yield "The theorems abbreviate:"
-            yield from self._lines(numbered(short, to.style), first=False)
+            yield from self._lines(number_lines(short, to.style), first=False)
         for name in formula.theorems:
             yield from self._theorem(name)
 
     def _theorem(self, name: str) -> Iterator[str]:
-        to, found = self.to, checked(self.formula, name, self.done)
+        to, found = self.to, check_theorem(self.formula, name, self.done)
         theorem, ours = found.theorem, self.formula.choose(found.theorem.conventions)
         yield to.heading(3, to.plain(name.replace("_", " ")))
         yield f"{to.plain(theorem.title)}. ({found.assurance})"
         if words := ", ".join(hypotheses(theorem, self.formula, to.maths, to.code, to.style)):
             yield f"{words[0].upper()}{words[1:]}:"
         for item in found.claims:
-            where = "" if item.claim.where == TRUE else self.set(chosen(item.claim.where, ours))
+            where = "" if item.claim.where == TRUE else self.set(apply_conventions(item.claim.where, ours))
             whole = replace(item.claim, where=TRUE)
             yield to.line("", claim_text(whole, to.style, ours, theorem.exists), where)
             steps = [part for step in item.steps for part in self._step(step, ours)]
             if len(item.steps) == 1:
                 yield to.why(f"At once: {to.plain(item.steps[0].why)}.")
             elif steps:
-                yield to.folded("Derivation", to.between.join(steps))
+                yield to.fold("Derivation", to.between.join(steps))
             if item.refusal:
                 yield to.why(to.plain(item.refusal))
 
     def _step(self, step: Any, ours: dict[str, str]) -> Iterator[str]:
         sign = {"=": "=", "<": "<", "<=": r"\le" if self.to.style == "latex" else "≤"}[step.relation]
-        yield self.to.line("", f"{sign} {self.set(chosen(step.right, ours))}")
+        yield self.to.line("", f"{sign} {self.set(apply_conventions(step.right, ours))}")
         yield self.to.why(self.to.plain(step.why))
 
     def _gradient(self) -> Iterator[str]:
@@ -294,8 +296,8 @@ class _Page:
             return
         yield self.to.heading(2, "Gradient")
         yield "The vector–Jacobian product, derived from the lines; a bar marks the derivative of the loss by what is under it."
-        lines = list(self._lines(numbered(found.flat.lines, self.to.style)))
-        yield self.to.folded(f"Its {len(lines)} lines", self.to.between.join(lines))
+        lines = list(self._lines(number_lines(found.flat.lines, self.to.style)))
+        yield self.to.fold(f"Its {len(lines)} lines", self.to.between.join(lines))
 
 
 def _numbers(value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from verify.output.table import SHORT, sigmas
-from verify.weights.comparing import Compared, Sentence, most
+from verify.weights.comparing import Comparison, Sentence, most
 from verify.weights.reading import Checkpoint
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def about(checkpoint: Checkpoint, sentences: Sequence[Sentence]) -> list[str]:
     return [said, *(f"{len(one.ids)} tokens: {' '.join(one.tokens)}" for one in sentences)]
 
 
-def table(checkpoint: Checkpoint, found: Sequence[Compared]) -> Table:
+def table(checkpoint: Checkpoint, found: Sequence[Comparison]) -> Table:
     """The largest error of each layer: beside the bound in float64, in sigma of careful arithmetic in the other types."""
     from rich import box
     from rich.table import Table
@@ -44,7 +44,7 @@ def table(checkpoint: Checkpoint, found: Sequence[Compared]) -> Table:
     return made
 
 
-def verdicts(found: Sequence[Compared]) -> list[tuple[str, bool]]:
+def verdicts(found: Sequence[Comparison]) -> list[tuple[str, bool]]:
     """A line for each implementation, and whether it conforms."""
     lines = []
     for name in dict.fromkeys(one.subject for one in found):
@@ -75,7 +75,7 @@ def verdicts(found: Sequence[Compared]) -> list[tuple[str, bool]]:
 
 
 def document(
-    checkpoint: Checkpoint, sentences: Sequence[Sentence], found: Sequence[Compared]
+    checkpoint: Checkpoint, sentences: Sequence[Sentence], found: Sequence[Comparison]
 ) -> dict[str, Any]:
     """Everything, for a file."""
     return {

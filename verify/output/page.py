@@ -91,7 +91,7 @@ def _overview(items: Sequence[tuple[int, dict[str, Any]]]) -> str:
 
 
 def _row(item: dict[str, Any]) -> list[tuple[str, str]]:
-    """What stands in the table's columns, each with its style."""
+    """Return the cells of a target's row in the table, each with its style."""
     overall, kinds = item["overall"], [item["kinds"][kind] for kind in KINDS]
     return [
         (item["formula_id"], ""),

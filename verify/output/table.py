@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from verify.telling import also_lines, aside_lines, falsified_lines, first, report_lines
+from verify.report_text import also_lines, aside_lines, describe_falsified, first, report_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -178,11 +178,11 @@ def print_table(console: Console, made: Table) -> None:
             for column, cell in zip(made.columns[1:], cells, strict=True)
             if str(cell)
         ]
-        for line in _filled(pairs, console.width - INDENT):
+        for line in _fill_lines(pairs, console.width - INDENT):
             console.print(Padding(line, (0, 0, 0, INDENT)))
 
 
-def _filled(parts: Iterable[Text], width: int) -> list[Text]:
+def _fill_lines(parts: Iterable[Text], width: int) -> list[Text]:
     """Parts side by side, as many on a line as have room; what has several lines stands alone."""
     from rich.text import Text
 
@@ -272,7 +272,7 @@ def _print_falsified(console: Console, report: Report, checks: Sequence[CheckRes
     lead = first(checks)
     console.print()
     console.print(Text(f"{report.target} against {report.formula_id}: {report.headline}", style="bold red"))
-    for line in (*falsified_lines(lead, verbose), *also_lines(checks, lead, verbose)):
+    for line in (*describe_falsified(lead, verbose), *also_lines(checks, lead, verbose)):
         console.print(Text(f"  {line}"), soft_wrap=True)
 
 

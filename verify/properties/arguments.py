@@ -10,7 +10,7 @@ import numpy as np
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.batching import EXAMPLE
 from spec.language.evaluation.compiled.applications import Applications
-from verify.inputs.examples import Example, rounded
+from verify.inputs.examples import Example, round_to
 
 
 class OfExamples(Applications):
@@ -21,19 +21,19 @@ class OfExamples(Applications):
     def __init__(self, examples: Sequence[Example], tensors: Mapping[str, Sequence[Any]]) -> None:
         self.examples, self.tensors = examples, tensors
 
-    def given(self, frame: Any, item: Tensor, value: Tensor) -> Sequence[Any]:
+    def read_argument(self, frame: Any, item: Tensor, value: Tensor) -> Sequence[Any]:
         """A tensor that is an argument as it stands, in each example in the type under check."""
         every = self.tensors[value.name]
         if item.domain in WHOLE or item.domain == "boolean":
             return every
-        return [rounded(own, each.dtype) for own, each in zip(every, self.examples, strict=True)]
+        return [round_to(own, each.dtype) for own, each in zip(every, self.examples, strict=True)]
 
     def real(self, number: Any) -> Any:
-        """In each example in the type under check."""
+        """Return a real argument for each example, in the type under check."""
         found, dtypes = np.array(number.floats()), [example.dtype for example in self.examples]
         for dtype in {*dtypes}:
             here = np.array([own == dtype for own in dtypes])
-            found[here] = rounded(found[here], dtype)
+            found[here] = round_to(found[here], dtype)
         return found
 
 

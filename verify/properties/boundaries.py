@@ -44,11 +44,11 @@ TURNS = 4
 
 def limits(judge: Judge) -> tuple[str, ...]:
     """The numbers given to a statement with which it compares what it works out."""
-    return _compared(judge.flat)
+    return _find_compared_numbers(judge.flat)
 
 
 @lru_cache(maxsize=64)
-def _compared(flat: Flat) -> tuple[str, ...]:
+def _find_compared_numbers(flat: Flat) -> tuple[str, ...]:
     tensors = [item for item in flat.inputs if isinstance(item, Tensor)]
     given = {t.name for t in tensors if t.role == "number" and t.domain in REAL}
     found: dict[str, None] = {}
@@ -76,12 +76,12 @@ def boundary_examples(
             for recipe in space.plan(TURNS, seed + 31):
                 dtype = dtypes[place % len(dtypes)]
                 drawn = space.example(recipe._replace(regime=0, other=0, sizes=recipe.sizes % 3), dtype)
-                drawn = drawn.changed(**{tensor.name: np.zeros_like(drawn.inputs[tensor.name])})
+                drawn = drawn.replace_inputs(**{tensor.name: np.zeros_like(drawn.inputs[tensor.name])})
                 number = _boundary(judge, drawn, name)
                 if number is not None:
                     place += 1
                     yield replace(
-                        drawn.changed(**{name: number}), regime=f"at a boundary: {name} = {number:g}"
+                        drawn.replace_inputs(**{name: number}), regime=f"at a boundary: {name} = {number:g}"
                     )
 
 
@@ -98,7 +98,7 @@ def _boundary(judge: Judge, example: Example, name: str) -> float | None:
 
 
 def _plain(judge: Judge, every: list[Mapping[str, Any]], dtype: str) -> list[list[Any]]:
-    """What the statement says in plain float64."""
+    """Evaluate the statement in plain float64."""
     answers = judge.oracle.ask(judge.flat, every, PLAIN, dtype)
     return [[value for value, _ in answer] for answer in answers]
 

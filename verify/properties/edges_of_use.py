@@ -26,16 +26,16 @@ from verify.report import (
     CheckResult,
     Counterexample,
 )
-from verify.search.found import Found
 from verify.search.outcome import Outcome
-from verify.subject.sandbox import seeded
+from verify.search.record import SearchRecord
+from verify.subject.sandbox import use_seed
 
 STATES = 64
 """States of global generators in which values are judged: what goes wrong in a tenth of them is missed once in 10³ times."""
 REMEDY = "0·NaN is NaN, and so is NaN − ∞: torch.where before any product or sum keeps it out"
 
 
-def leaking(setting: Setting, dtype: str) -> list[str]:
+def find_leaking(setting: Setting, dtype: str) -> list[str]:
     """Which inputs leak from slots that nothing reads."""
     judge, caller, space = setting.judge, setting.caller, setting.space()
     found: dict[str, None] = {}
@@ -71,7 +71,7 @@ class LeakProperty(ExampleProperty):
         self.leaking: dict[str, None] = {}
 
     def reason_against(self) -> str:
-        """Not of formulas without real inputs."""
+        """Return why leaks are not looked for: the formula has no real inputs."""
         return "" if self.setting.judge.real else "there are no real inputs"
 
     def groups(self) -> Iterator[Sequence[Example]]:
@@ -89,7 +89,7 @@ class LeakProperty(ExampleProperty):
             raise Unsupported(str(fault)) from None
         return Outcome()
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """A property of the callable."""
         if self.leaking and not found.unsupported:
             which = ", ".join(self.leaking)
@@ -112,15 +112,15 @@ class OffenceProperty(ExampleProperty):
         self.name = f"robustness: {title}"
 
     def groups(self) -> Iterator[Sequence[Example]]:
-        """None of its own."""
+        """No groups: it has no examples of its own."""
         return iter(())
 
     def judge(self, case: Example) -> Outcome:
-        """Nothing, in calls of its own."""
+        """Judge nothing: it makes no calls of its own."""
         return Outcome(idle=True)
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
-        """What was seen in the calls of all other properties."""
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
+        """Report the offences seen in the calls of all other properties."""
         setting, caller = self.setting, self.setting.caller
         seen = dict(caller.offences)
         drawn = seen.pop("generator", None)
@@ -170,7 +170,7 @@ class OtherDrawsProperty(ExampleProperty):
         self.dtype = dtype
 
     def reason_against(self) -> str:
-        """Only of what draws from them, without being a law."""
+        """Return why this is not checked: the callable draws nothing, or it is a law."""
         draws = "generator" in self.setting.caller.offences and self.setting.judge.formula.law is None
         return "" if draws else "it draws from no global generator"
 
@@ -187,7 +187,7 @@ class OtherDrawsProperty(ExampleProperty):
         caller = self.setting.caller
         if caller.hung:
             return Outcome(idle=True)
-        with seeded(case.turn, caller.device):
+        with use_seed(case.turn, caller.device):
             outcome = judge_value(self.setting.judge, caller, case)
         if outcome.fails:
             said = f"wrong after torch, numpy and random were seeded with {case.turn}"
@@ -195,13 +195,13 @@ class OtherDrawsProperty(ExampleProperty):
         return outcome
 
     def simpler(self, case: Example | None) -> Iterator[Any]:
-        """None: what fails is told with its seed."""
+        """None: a failure is reported with its seed."""
         return iter(())
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """Without inputs: it is the seed that shows it."""
         result.counterexample = None
         return [result]
 
 
-__all__ = ["LeakProperty", "OtherDrawsProperty", "leaking", "offence_properties"]
+__all__ = ["LeakProperty", "OtherDrawsProperty", "find_leaking", "offence_properties"]

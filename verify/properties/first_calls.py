@@ -20,7 +20,7 @@ FIRST = "value of the first call"
 
 
 class First(NamedTuple):
-    """What the very first call gave, where that was wrong: at which example, and as a check."""
+    """The first call of all, if its value was wrong: its example, and the failure as a check."""
 
     example: Example
     result: CheckResult

@@ -17,10 +17,10 @@ import torch
 
 from verify.faults import Fault
 from verify.inputs.examples import Example
-from verify.inputs.layouts import LAYOUTS, Layout, axes_reversed, contiguous, transposed, with_gaps
-from verify.properties.gradients import backward, compared, judge_gradient
+from verify.inputs.layouts import LAYOUTS, Layout, axes_reversed, contiguous, store_transposed, with_gaps
+from verify.properties.gradients import backward, compare_gradients, judge_gradient
 from verify.properties.judge import Judge
-from verify.properties.slopes import expected_batch, of_what_is_said
+from verify.properties.slopes import expect_batch_gradients, of_what_is_said
 from verify.properties.values import explain
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
@@ -32,7 +32,7 @@ OTHER = 3
 Scene = Callable[[Judge, Caller, Example], Outcome]
 
 
-def _judged(play: Scene) -> Scene:
+def _judge_scene(play: Scene) -> Scene:
     """A fault is an infinite ratio; of entries about which the statement says nothing nothing is asked."""
 
     @wraps(play)
@@ -59,7 +59,7 @@ def one_backward(judge: Judge, caller: Caller, example: Example) -> Outcome:
     return judge_gradient(judge, caller, example)
 
 
-@_judged
+@_judge_scene
 def one_at_a_time(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Only one input requires a gradient, each in turn; of many, half at one example and half at the next. Which half comes first
     changes, so that each is tried in all types, and at examples that differ in other ways by turns.
@@ -70,7 +70,7 @@ def one_at_a_time(judge: Judge, caller: Caller, example: Example) -> Outcome:
         if isinstance(value, torch.Tensor) and value.requires_grad
     ]
     names = [str(judge.formula.inputs[place]) for place in every]
-    expected = expected_batch(judge, example, names)
+    expected = expect_batch_gradients(judge, example, names)
     outcomes = []
     for place in every if len(every) <= MANY else every[(example.turn + example.turn // 4) % 2 :: 2]:
         arguments = _leaves(caller, example)
@@ -78,7 +78,7 @@ def one_at_a_time(judge: Judge, caller: Caller, example: Example) -> Outcome:
             if other != place:
                 arguments[other] = arguments[other].detach()
         found = backward(caller, example, arguments, _results(caller, example, arguments))
-        outcomes.append(compared(judge, caller, example, found, expected))
+        outcomes.append(compare_gradients(judge, caller, example, found, expected))
     return worst(outcomes)
 
 
@@ -94,13 +94,13 @@ def with_ones(example: Example) -> Example:
     return replace(example, cotangents=ones)
 
 
-@_judged
+@_judge_scene
 def stored_otherwise(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Cotangents that are not contiguous, those that a sum over the outputs passes back, and inputs in other layouts in turn."""
     outcomes, first = [], OTHER * example.turn
     inputs = [LAYOUTS[1 + each % (len(LAYOUTS) - 1)] for each in range(first, first + OTHER)]
     plain: list[tuple[Layout, Layout]] = [
-        (cotangent, contiguous) for cotangent in (with_gaps, transposed, axes_reversed)
+        (cotangent, contiguous) for cotangent in (with_gaps, store_transposed, axes_reversed)
     ]
     for case, ways in (
         (example, [*plain, *((contiguous, layout) for layout in inputs)]),
@@ -110,15 +110,15 @@ def stored_otherwise(judge: Judge, caller: Caller, example: Example) -> Outcome:
         for cotangent, layout in ways:
             arguments = [layout(a) for a in _leaves(caller, case)]
             found = backward(caller, case, arguments, _results(caller, case, arguments), cotangent)
-            expected = expected or expected_batch(judge, case, list(found))
-            outcomes.append(compared(judge, caller, case, found, expected))
+            expected = expected or expect_batch_gradients(judge, case, list(found))
+            outcomes.append(compare_gradients(judge, caller, case, found, expected))
     return worst(outcomes)
 
 
 def with_a_call_between(others: Callable[[Judge, Example], Example]) -> Scene:
     """Two calls, and only then their backward passes; ``others`` gives the second one's inputs."""
 
-    @_judged
+    @_judge_scene
     def play(judge: Judge, caller: Caller, example: Example) -> Outcome:
         (second,) = of_what_is_said(judge, [others(judge, example)])
         given = _leaves(caller, example), _leaves(caller, second)
@@ -126,8 +126,8 @@ def with_a_call_between(others: Callable[[Judge, Example], Example]) -> Scene:
         outcomes = []
         for case, arguments, outputs in zip((example, second), given, made, strict=True):
             found = backward(caller, case, arguments, outputs)
-            expected = expected_batch(judge, case, list(found))
-            outcomes.append(compared(judge, caller, case, found, expected))
+            expected = expect_batch_gradients(judge, case, list(found))
+            outcomes.append(compare_gradients(judge, caller, case, found, expected))
         return worst(outcomes)
 
     return play

@@ -13,7 +13,7 @@ import torch
 from verify.faults import Fault, NoGradient
 from verify.inputs.examples import Example
 from verify.properties.judge import Expected, Judge
-from verify.properties.slopes import expected_batch, of_what_is_said
+from verify.properties.slopes import expect_batch_gradients, of_what_is_said
 from verify.properties.values import compare, explain
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
@@ -24,7 +24,7 @@ with suppress(ImportError):
     import torch.fx.experimental.symbolic_shapes
 
 
-def pulled(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, Any]:
+def pull_back(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, Any]:
     """The gradients that autograd finds, by input; None where it finds no path.
 
     Raises:
@@ -69,13 +69,15 @@ def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
         example.inputs, example.dtype, grad=True, generator_seed=example.generator_seed
     )
     try:
-        found = pulled(caller, example, arguments)
+        found = pull_back(caller, example, arguments)
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
-    return compared(judge, caller, example, found, expected_batch(judge, example, list(found)))
+    return compare_gradients(
+        judge, caller, example, found, expect_batch_gradients(judge, example, list(found))
+    )
 
 
-def compared(
+def compare_gradients(
     judge: Judge,
     caller: Caller,
     example: Example,

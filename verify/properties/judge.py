@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.batching import batched, bind_all
+from spec.language.evaluation.batching import add_example_axis, bind_all
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Ref, Undefined
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.trees import walk
 from verify.inputs.examples import Example, members
 from verify.oracle import (
@@ -85,21 +85,21 @@ class Judge:
             other.oracle = self.oracle
         return self._others[key]
 
-    def written(self, form: Callable[[Flat], Flat]) -> Judge:
+    def rewrite(self, form: Callable[[Flat], Flat]) -> Judge:
         """The judge of the same formula, written otherwise: its lines, and those of its derivative. The oracle is the same."""
         other = copy(self)
         other.oracle, other.form, other.flat = self.oracle, form, form(self.flat)
         other._others, other._lines = {}, OrderedDict()
         return other
 
-    def ahead(self, examples: Iterable[Example], more: bool = False) -> None:
+    def announce(self, examples: Iterable[Example], more: bool = False) -> None:
         """Announce examples whose values will be asked for soon, so that those of equal sizes are evaluated together."""
         questions = (
             (self.flat, example.single(self.formula, place), example.dtype)
             for example in examples
             for place in members(example.batch)
         )
-        self.oracle.ahead(questions, more)
+        self.oracle.announce(questions, more)
 
     def lines(self, every: Sequence[Mapping[str, Any]], dtype: str, name: str) -> list[Expected]:
         """What the statement says of the tensor of any of its lines, with the bound for an implementation in ``dtype``."""
@@ -111,7 +111,7 @@ class Judge:
         precision = Precision.of(dtype, self.conventions["intermediates"])
         for group in (part for same in groups.values() for part in self._parts(same, missing)):
             done = run(
-                batched(self.flat),
+                add_example_axis(self.flat),
                 RunningError(precision.operations),
                 bind_all(self.flat, [missing[key] for key in group]),
                 precision.storage,
@@ -129,7 +129,7 @@ class Judge:
         return found
 
     def _parts(self, keys: Sequence[Any], inputs: Mapping[Any, Mapping[str, Any]]) -> Iterable[Sequence[Any]]:
-        """So many of them at a time as are evaluated together."""
+        """Split examples into parts as large as are evaluated together."""
         many = examples_at_once(self.flat, inputs[keys[0]])
         return (keys[first : first + many] for first in range(0, len(keys), many))
 
@@ -159,7 +159,7 @@ class Judge:
                 exact[place] = answer
         return [
             [
-                self._expected(tensor.name, mine, best, best is not mine)
+                self._make_expected(tensor.name, mine, best, best is not mine)
                 for tensor, mine, best in zip(self.flat.outputs, answer, reference, strict=True)
             ]
             for answer, reference in zip(walked, exact, strict=True)
@@ -169,7 +169,7 @@ class Judge:
         size = sum(np.size(v) for v in inputs.values() if isinstance(v, np.ndarray))
         return dtype == "float64" and (size + 1) * sum(value.size for value, _ in answer) <= AFFORDABLE
 
-    def _expected(
+    def _make_expected(
         self, name: str, walked: tuple[Reals, Reals], best: tuple[Reals, Reals], balls: bool
     ) -> Expected:
         value, radius = best if balls else (walked[0], np.zeros(()))
@@ -211,7 +211,7 @@ class Judge:
 
 def tensor_role(formula_id: str, name: str) -> str:
     """What a formula says that a tensor of its lines is, in short; empty where it says nothing."""
-    found = (line.left.tensor for line in known(formula_id).flat(None).lines)
+    found = (line.left.tensor for line in get_formula(formula_id).flat(None).lines)
     meaning = next((tensor.meaning for tensor in found if tensor.name == name), "")
     return re.split(r"[:;,]", meaning)[0]
 

@@ -15,7 +15,7 @@ import numpy as np
 from spec.language.arrays import Tensor
 from spec.language.formula import Formula
 from verify.faults import Fault, NoGradient
-from verify.inputs.examples import UNUSUAL, Example, Space, realistic, rounded
+from verify.inputs.examples import UNUSUAL, Example, Space, realistic, round_to
 from verify.inputs.sizes import (
     END_SLOPES,
     MEMBERS,
@@ -28,9 +28,9 @@ from verify.inputs.sizes import (
     several_layers,
     usual_widths,
 )
-from verify.properties.gradients import backward, compared, judge_gradient
+from verify.properties.gradients import backward, compare_gradients, judge_gradient
 from verify.properties.judge import Expected, Judge
-from verify.properties.slopes import expected_batch, of_what_is_said, with_cotangents
+from verify.properties.slopes import expect_batch_gradients, of_what_is_said, with_cotangents
 from verify.properties.values import compare, explain, judge_value
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
@@ -40,7 +40,7 @@ OUTLIER, LARGER = 128.0, 3.0
 """An entry among others of about 1, and how much larger data are in the last block."""
 TWICE = 1e5
 """Up to so many entries there are two examples of values alone."""
-LOOKED_AT = tuple(sorted({0, *(2**power for power in range(5, 11)), *range(75, MEMBERS[0], 137)}))
+COMPARED_MEMBERS = tuple(sorted({0, *(2**power for power in range(5, 11)), *range(75, MEMBERS[0], 137)}))
 """The members of a batch that are compared with the statement, and the last: past each power of two, and one in every 137."""
 
 Drawing = Callable[[Judge, Space, int, Sequence[str], Sequence[str]], Iterator[Example]]
@@ -150,8 +150,8 @@ def _enlarge_last_block(formula: Formula, large: Large, example: Example) -> Exa
             axis = item.shape.index(large.large[0]) - len(item.shape)
             made = np.array(example.inputs[item.name])
             np.moveaxis(made, axis, 0)[-large.tail :] *= LARGER
-            changed[item.name] = rounded(made, example.dtype)
-    return example.changed(**changed)
+            changed[item.name] = round_to(made, example.dtype)
+    return example.replace_inputs(**changed)
 
 
 def _long_rows(formula: Formula, large: Large) -> list[Tensor]:
@@ -165,7 +165,7 @@ def _add_outlier(formula: Formula, large: Large, example: Example) -> Example:
     for item in _long_rows(formula, large)[:1]:
         made = np.array(example.inputs[item.name])
         made[..., 0] = OUTLIER
-        return example.changed(**{item.name: rounded(made, example.dtype)})
+        return example.replace_inputs(**{item.name: round_to(made, example.dtype)})
     return example
 
 
@@ -199,7 +199,7 @@ def of_a_large_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
 
     Gradients are those of cotangents that are 0 for all other members: their share of a parameter's gradient is exactly 0.
     """
-    places = looked_at(example.batch)
+    places = choose_members(example.batch)
     (part,) = of_what_is_said(judge, [_members(judge, example, places)])
     kind = example.dtype if judge.real else None
     try:
@@ -208,7 +208,7 @@ def of_a_large_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
         )
         outputs = caller.results(passed, example.sizes, example.batch, kind)
         dtype = kind or str(outputs[0].dtype).removeprefix("torch.")
-        expected = [_spread(e, places, example) for e in judge.expect_batch(part, dtype=dtype)]
+        expected = [_expand_to_batch(e, places, example) for e in judge.expect_batch(part, dtype=dtype)]
         outcome = worst([compare(e, values(g)) for e, g in zip(expected, outputs, strict=True)])
         if outcome.fails or not example.cotangents:
             return explain(judge, caller, outcome, example)
@@ -219,14 +219,14 @@ def of_a_large_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
     data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"}
-    slopes = expected_batch(judge, part, list(found))
-    slopes |= {name: _spread(each, places, example) for name, each in slopes.items() if name in data}
-    return outcome.worse(compared(judge, caller, example, found, slopes))
+    slopes = expect_batch_gradients(judge, part, list(found))
+    slopes |= {name: _expand_to_batch(each, places, example) for name, each in slopes.items() if name in data}
+    return outcome.worse(compare_gradients(judge, caller, example, found, slopes))
 
 
-def looked_at(batch: tuple[int, ...]) -> list[int]:
+def choose_members(batch: tuple[int, ...]) -> list[int]:
     """Which members of a batch are compared: past each power of two, and the last."""
-    return sorted({place for place in LOOKED_AT if place < batch[0]} | {batch[0] - 1})
+    return sorted({place for place in COMPARED_MEMBERS if place < batch[0]} | {batch[0] - 1})
 
 
 def _members(judge: Judge, example: Example, places: list[int]) -> Example:
@@ -246,12 +246,12 @@ def _elsewhere_zero(example: Example, value: Any, places: list[int]) -> Any:
     return made
 
 
-def _spread(expected: Expected, places: list[int], example: Example) -> Expected:
-    """What is expected of some members, as of the whole batch: nothing is said of the others."""
+def _expand_to_batch(expected: Expected, places: list[int], example: Example) -> Expected:
+    """Expand the expected values of some members to the whole batch; nothing is expected of the others."""
     shape = (*example.batch, *expected.value.shape[1:])
     value, bound = np.zeros(shape), np.full(shape, np.inf)
     value[places], bound[places] = expected.value, expected.bound
     return Expected(expected.name, value, bound)
 
 
-__all__ = ["Drawing", "large_batch", "large_examples", "looked_at", "of_a_large_batch", "one_large_size"]
+__all__ = ["Drawing", "large_batch", "large_examples", "choose_members", "of_a_large_batch", "one_large_size"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.arrays import Tensor
-from spec.language.evaluation.batching import batched, bind_all
+from spec.language.evaluation.batching import add_example_axis, bind_all
 from spec.language.evaluation.evaluate import evaluate, run
 from spec.language.evaluation.running_error import RunningError
 from spec.language.formula import Formula
@@ -28,7 +28,7 @@ UNREAD = "NaN where nothing is read"
 """The name of the scenario that plants NaN in slots which the statement does not read."""
 
 
-def _passed(caller: Caller, example: Example) -> list[Any]:
+def _make_arguments(caller: Caller, example: Example) -> list[Any]:
     return caller.arguments(example.inputs, example.dtype, generator_seed=example.generator_seed)
 
 
@@ -49,19 +49,19 @@ def _unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
     found: list[tuple[str, int, int]] = []
     hidden = {size for t in judge.formula.tensors if t.role == "mask" for size in t.shape}
     shown = {size for t in judge.formula.outputs for size in t.shape}
-    read = _read_alone(judge, example, hidden, shown)
+    read = _find_read_slices(judge, example, hidden, shown)
     # NaN is neither more nor less than anything: that a slot is compared shows by numbers.
     planted = {other: dict(example.inputs) for other in (np.nan, 1.7, -3.1)}
 
     axes = list(_axes(judge, example, hidden, shown))
     left = [(n, axis, p) for n, axis, length in axes for p in range(length) if (n, axis, p) not in read]
     if hidden and (
-        not left or all(_unchanged(judge, example, [_with(example, left, other) for other in planted]))
+        not left or all(_compare_with_own(judge, example, [_with(example, left, other) for other in planted]))
     ):
         return left  # all of them together change nothing
     base = evaluate(judge.flat, example.inputs)
 
-    def unchanged(inputs: Mapping[str, Any]) -> bool:
+    def leaves_unchanged(inputs: Mapping[str, Any]) -> bool:
         seen = evaluate(judge.flat, inputs)
         return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(base, seen, strict=True))
 
@@ -73,7 +73,7 @@ def _unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
         for other, inputs in planted.items():
             tried[other] = np.array(inputs[name])
             tried[other][slot] = other
-            if not unchanged({**inputs, name: tried[other]}):
+            if not leaves_unchanged({**inputs, name: tried[other]}):
                 return False
         for other, value in tried.items():
             planted[other][name] = value
@@ -114,7 +114,7 @@ def _slot(axis: int, place: int) -> tuple[Any, ...]:
     return (*(slice(None),) * axis, place)
 
 
-def _read_alone(
+def _find_read_slices(
     judge: Judge, example: Example, hidden: set[Any], shown: set[Any]
 ) -> set[tuple[str, int, int]]:
     """Slices that are read for certain: NaN in one of them alone changes something."""
@@ -125,11 +125,11 @@ def _read_alone(
     ]
     if examples_at_once(judge.flat, example.inputs) < 3:
         return set()
-    same = _unchanged(judge, example, [_with(example, [one], np.nan) for one in slices])
+    same = _compare_with_own(judge, example, [_with(example, [one], np.nan) for one in slices])
     return {one for one, unchanged in zip(slices, same, strict=True) if not unchanged}
 
 
-def _unchanged(judge: Judge, example: Example, every: Sequence[Mapping[str, Any]]) -> list[bool]:
+def _compare_with_own(judge: Judge, example: Example, every: Sequence[Mapping[str, Any]]) -> list[bool]:
     """Whether the outputs at each of these inputs are those at the example's own. Many are evaluated at once, and the example
     itself along with them, so that all are rounded alike.
     """
@@ -137,7 +137,7 @@ def _unchanged(judge: Judge, example: Example, every: Sequence[Mapping[str, Any]
     found: list[bool] = []
     for first in range(0, len(every), many):
         part = [example.inputs, *every[first : first + many]]
-        statement = batched(judge.flat)
+        statement = add_example_axis(judge.flat)
         done = run(statement, RunningError(), bind_all(judge.flat, part))
         outputs = [done.tensors[tensor.name].floats() for tensor in statement.outputs]
         found += [
@@ -157,8 +157,8 @@ def nan_in_masked_slots(judge: Judge, caller: Caller, example: Example) -> Outco
     if not slices:
         return Outcome(idle=True)
     for poison in (np.nan, np.inf):
-        case = example.changed(**_with(example, slices, poison))
-        outcome = outcome.worse(judge_call(judge, caller, case, _passed(caller, case), example))
+        case = example.replace_inputs(**_with(example, slices, poison))
+        outcome = outcome.worse(judge_call(judge, caller, case, _make_arguments(caller, case), example))
     if outcome.fails:
         outcome.violates = "slots that are hidden from every row do not reach the output"
     return outcome
@@ -180,14 +180,14 @@ def leaks(judge: Judge, caller: Caller, example: Example) -> list[str]:
         for place in range(value.shape[0]):
             planted = np.array(value)
             planted[place] = np.nan
-            cases.append((tensor.name, example.changed(**{tensor.name: planted})))
+            cases.append((tensor.name, example.replace_inputs(**{tensor.name: planted})))
     answers = judge.oracle.ask(judge.flat, [case.inputs for _, case in cases], PLAIN, example.dtype)
     found: list[str] = []
     for (name, case), answer in zip(cases, answers, strict=True):
         clean = [output for output, _ in answer]
         if name in found or not any(np.isnan(x).any() and not np.isnan(x).all() for x in clean):
             continue
-        got = caller.results(_passed(caller, case), case.sizes, (), case.dtype)
+        got = caller.results(_make_arguments(caller, case), case.sizes, (), case.dtype)
         if any((np.isnan(values(g)) & ~np.isnan(c)).any() for g, c in zip(got, clean, strict=True)):
             found.append(name)
     return found

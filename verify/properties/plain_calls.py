@@ -17,10 +17,10 @@ from verify.properties.setting import Setting
 from verify.properties.slopes import JUDGED, announce, of_what_is_said, with_cotangents
 from verify.properties.values import judge_value
 from verify.report import CONFORMS, INCONCLUSIVE, CheckResult, Counterexample, Inconclusive, Kind
-from verify.search.found import Found
 from verify.search.loop import Search
 from verify.search.outcome import Outcome
-from verify.search.property import Property, announced, grouped
+from verify.search.property import Property, announce_cases, group_items
+from verify.search.record import SearchRecord
 from verify.strategies import recipes
 
 if TYPE_CHECKING:
@@ -153,25 +153,25 @@ class SearchedProperty(ExampleProperty):
         raise NotImplementedError
 
     def announce(self, examples: Sequence[Example]) -> None:
-        """Tell the oracle what will be asked."""
-        self.setting.judge.ahead(examples)
+        """Announce to the oracle which values will be asked for."""
+        self.setting.judge.announce(examples)
 
     def counterexample(self, case: Example, outcome: Outcome) -> Counterexample:
-        """With the one call in which it shows."""
+        """Return the counterexample with the one call in which it shows."""
         made = super().counterexample(case, outcome)
         made.call = self.setting.caller.plain_call(made.inputs)
         return made
 
-    def made(self, drawn: Any) -> Sequence[Example]:
+    def make_cases(self, drawn: Any) -> Sequence[Example]:
         """The examples of some recipes, announced together."""
-        return announced([self.example(recipe) for recipe in drawn], self.announce)
+        return announce_cases([self.example(recipe) for recipe in drawn], self.announce)
 
     def groups(self) -> Iterator[Sequence[Example]]:
         """Planned recipes in groups, then those of real sizes."""
         seed = self.setting.seed + self.shift
-        for part in grouped(self.space.plan(self.planned, seed, large=True), self.setting.searched):
-            yield self.made(part)
-        yield self.made(self.space.real_sizes(self.real, seed))
+        for part in group_items(self.space.plan(self.planned, seed, large=True), self.setting.searched):
+            yield self.make_cases(part)
+        yield self.make_cases(self.space.real_sizes(self.real, seed))
 
     def sought(self) -> Iterable[tuple[int, SearchStrategy[Any]]]:
         """Generations of recipes that share their sizes."""
@@ -180,15 +180,15 @@ class SearchedProperty(ExampleProperty):
         if left > 0:
             yield -(-left // together), recipes(self.space, min(together, left))
 
-    def last_groups(self, found: Found) -> Iterator[Sequence[Example]]:
+    def last_groups(self, found: SearchRecord) -> Iterator[Sequence[Example]]:
         """Parameters far out, and those at which bounds are as small as they can be."""
         seed = self.setting.seed + self.shift
         if self.far:
-            yield self.made(self.space.far_out(self.far, seed))
+            yield self.make_cases(self.space.far_out(self.far, seed))
         if self.space.sizing.extensive or found.asked - found.answered:
-            yield self.made(self.space.plain(min(YOUNG, self.count // 4), seed))
+            yield self.make_cases(self.space.plain(min(YOUNG, self.count // 4), seed))
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """A formula without real inputs has the type that came back."""
         self.setting.searched = True
         if not self.setting.judge.real and found.returned:
@@ -215,11 +215,11 @@ class ValueProperty(SearchedProperty):
 
     @cached_property
     def far(self) -> int:
-        """Some in a later type."""
+        """The number of further examples, drawn in a later type."""
         return min(FAR, self.setting.max_examples) if self.setting.valued else 0
 
     def example(self, recipe: Recipe) -> Example:
-        """One in eight is a batch of two."""
+        """Draw an example; one in eight is a batch of two."""
         return self.space.example(
             recipe, str(self.dtype), (2,) if self.batches and recipe.seed % 8 == 0 else ()
         )
@@ -228,7 +228,7 @@ class ValueProperty(SearchedProperty):
         """The value against the statement."""
         return judge_value(self.setting.judge, self.setting.caller, case)
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """Arithmetic in float32 inside is a property where it is not judged."""
         self.setting.valued |= found.through
         (result,) = super().conclude(found, result)
@@ -259,17 +259,17 @@ class GradientProperty(SearchedProperty):
 
     @property
     def plain(self) -> Plain:
-        """With cotangents."""
+        """Plain examples with cotangents."""
         return replace(super().plain, outputs=tuple(self.setting.judge.flat.outputs))
 
     def reason_against(self) -> str:
-        """Not where values in the type are reported only."""
+        """Return why gradients are not checked: values in this type are reported only."""
         checks = self.setting.report.checks
         reported = any(c.name == f"value in {self.dtype}" and c.reported for c in checks)
         return "values in this type are reported only" if reported else ""
 
     def example(self, recipe: Recipe) -> Example:
-        """One in eight has large cotangents."""
+        """Draw an example; one in eight has large cotangents."""
         scale = SCALED if recipe.seed % 8 == 3 else 1.0
         return with_cotangents(
             self.setting.judge, self.space.example(recipe, str(self.dtype)), recipe.seed, scale
@@ -287,8 +287,8 @@ class GradientProperty(SearchedProperty):
             return Outcome(effective=outcome.effective)
         return outcome
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
-        """What is not judged is reported."""
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
+        """Conclude, and report gradients that are not judged."""
         self.setting.sloped |= found.through
         if self.dtype not in JUDGED and result.verdict == CONFORMS:
             result.verdict, result.worst_ratio = INCONCLUSIVE, max(self.ratios, default=None)

@@ -25,14 +25,14 @@ from spec.language.flatten import Flat
 from spec.language.lines import define
 from verify.edges import ARITHMETIC, STRICT
 from verify.faults import Fault, Unsupported
-from verify.inputs.examples import Example, rounded
+from verify.inputs.examples import Example, round_to
 from verify.properties.judge import Expected, Judge, Reals
 from verify.properties.setting import Setting
 from verify.properties.slopes import REAL
 from verify.properties.values import compare
 from verify.report import FALSIFIED, CheckResult
 from verify.search.outcome import worst
-from verify.slips.spots import Spot, fixed, rewritten, spots
+from verify.slips.spots import Spot, depends_on_sizes_alone, rewrite_lines, spots
 from verify.subject.returned import values
 
 EXAMPLES, ORDINARY = 16, 6
@@ -101,8 +101,8 @@ def _errors_jump(setting: Setting, example: Example, errors: Sequence[Reals], le
     real = [t.name for t in setting.judge.formula.tensors if t.domain in REAL]
     arrays = {n: v for n, v in example.inputs.items() if n in real and isinstance(v, np.ndarray)}
     for share in NEARBY:
-        moved = {name: rounded(value * (1 + share), "float32") for name, value in arrays.items()}
-        near = example.changed(**moved)
+        moved = {name: round_to(value * (1 + share), "float32") for name, value in arrays.items()}
+        near = example.replace_inputs(**moved)
         others = _errors(setting.judge.expect_batch(near), _results(setting, near))
         if _largest([a - b for a, b in zip(errors, others, strict=True)]) > least:
             return True
@@ -145,7 +145,7 @@ def _with_rounded_constants(judge: Judge, example: Example) -> Iterator[tuple[Fl
         for spot in constants:
             if spot.line not in rights:  # of those in one line the first, which is the outermost
                 rights[spot.line] = spot.rebuilt(lift(Fraction(way(_value(judge.flat, spot, inputs)))))
-        yield rewritten(judge.flat, rights), inputs
+        yield rewrite_lines(judge.flat, rights), inputs
 
 
 def _constants(flat: Flat) -> list[Spot]:
@@ -153,7 +153,7 @@ def _constants(flat: Flat) -> list[Spot]:
     found: list[Spot] = []
     for spot in chain.from_iterable(spots(flat, line) for line in flat.lines):
         whole = isinstance(spot.part, Literal) and spot.part.value.is_integer
-        if fixed(spot.part) and not whole:
+        if depends_on_sizes_alone(spot.part) and not whole:
             found.append(spot)
     # A part follows what it is within: √(2·d) comes before 2·d, and a line has few constants.
     return found[:MOST_CONSTANTS]

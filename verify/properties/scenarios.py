@@ -17,7 +17,7 @@ import torch
 
 from verify.faults import Fault
 from verify.inputs import mask_kinds
-from verify.inputs.examples import Example, rounded
+from verify.inputs.examples import Example, round_to
 from verify.inputs.layouts import LAYOUTS, packed
 from verify.inputs.sizes import ALIKE
 from verify.properties import gradient_scenarios, shared_inputs
@@ -33,7 +33,7 @@ from verify.properties.large_scenarios import (
 )
 from verify.properties.leaks import UNREAD, nan_in_masked_slots
 from verify.properties.slopes import REAL, differentiable
-from verify.properties.values import explain, held_to, judge_call, judge_value
+from verify.properties.values import explain, judge_call, judge_outputs, judge_value
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import values
@@ -81,7 +81,7 @@ def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
     return example, others(judge, example)
 
 
-def _passed(caller: Caller, example: Example, grad: bool = False) -> list[Any]:
+def _make_arguments(caller: Caller, example: Example, grad: bool = False) -> list[Any]:
     return caller.arguments(example.inputs, example.dtype, grad=grad, generator_seed=example.generator_seed)
 
 
@@ -92,7 +92,7 @@ def one_call(judge: Judge, caller: Caller, example: Example) -> Outcome:
 
 def non_contiguous(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """The same entries in every layout but the contiguous one: of all inputs at once, and of each by itself in turn."""
-    passed, outcome = _passed(caller, example), Outcome()
+    passed, outcome = _make_arguments(caller, example), Outcome()
     every = [
         *(([layout(a) for a in passed], layout.__name__) for layout in LAYOUTS[1:]),
         (packed(passed), "packed"),
@@ -129,7 +129,7 @@ def _expanded(judge: Judge, example: Example) -> Iterator[tuple[Example, dict[st
     for part in (names, [names[example.turn % len(names)]])[: len(names)]:
         one = {name: example.inputs[name][first] for name in part}
         yield (
-            example.changed(
+            example.replace_inputs(
                 **{k: np.array(np.broadcast_to(v, example.inputs[k].shape)) for k, v in one.items()}
             ),
             one,
@@ -140,7 +140,7 @@ def expanded_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """A batch in which all data, or one of them, are one member, expanded with stride 0."""
     outcomes = []
     for meant, one in _expanded(judge, example):
-        passed = _passed(caller, example.changed(**one))
+        passed = _make_arguments(caller, example.replace_inputs(**one))
         arguments = [
             a.expand(np.shape(meant.inputs[str(item)]))
             if str(item) in one and isinstance(a, torch.Tensor)
@@ -163,17 +163,17 @@ def others(judge: Judge, example: Example) -> Example:
         if not isinstance(value, np.ndarray):
             continue
         if tensor.role == "mask":
-            changed[tensor.name] = mask_kinds.settled(example.supported.masks, ~value, value.shape)
+            changed[tensor.name] = mask_kinds.restrict_mask(example.supported.masks, ~value, value.shape)
         elif tensor.domain in REAL:
             other = np.flip(value) * (0.5 if tensor.domain != "real" else -0.5)
             other = other + (0.25 if tensor.domain == "real" else 0.0)
-            changed[tensor.name] = rounded(other, example.dtype)
+            changed[tensor.name] = round_to(other, example.dtype)
         elif tensor.domain == "boolean":
             changed[tensor.name] = ~value
         else:
             changed[tensor.name] = np.flip(value).copy()
-    moved, within = example.changed(**changed), example.supported.within
-    return moved if within is None else within.brought(moved)
+    moved, within = example.replace_inputs(**changed), example.supported.within
+    return moved if within is None else within.bring_inside(moved)
 
 
 def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome:
@@ -185,29 +185,29 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
     first, second = others(judge, example), example
     kind = example.dtype if judge.real else None
     try:
-        arguments = _passed(caller, first)
+        arguments = _make_arguments(caller, first)
         before = caller.results(arguments, first.sizes, first.batch, kind)
-        after = caller.results(_passed(caller, second), second.sizes, second.batch, kind)
-        seen = _read(before), _read(after)
+        after = caller.results(_make_arguments(caller, second), second.sizes, second.batch, kind)
+        seen = _copy_results(before), _copy_results(after)
         reused = []
         for case in (second, first):
-            for place, (old, new) in enumerate(zip(arguments, _passed(caller, case), strict=True)):
+            for place, (old, new) in enumerate(zip(arguments, _make_arguments(caller, case), strict=True)):
                 if isinstance(old, torch.Tensor):
                     old.copy_(new)
                 elif isinstance(old, torch.Generator):
                     old.manual_seed(case.generator_seed or 0)
                 else:
                     arguments[place] = new
-            reused.append(_read(caller.results(arguments, case.sizes, case.batch, kind)))
+            reused.append(_copy_results(caller.results(arguments, case.sizes, case.batch, kind)))
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
     returned = kind or str(before[0].dtype).removeprefix("torch.")
     results = (first, seen[0]), (second, seen[1]), (second, reused[0]), (first, reused[1])
-    outcomes = [held_to(judge, replace(case, dtype=returned), found) for case, found in results]
+    outcomes = [judge_outputs(judge, replace(case, dtype=returned), found) for case, found in results]
     return explain(judge, caller, worst(outcomes), example)
 
 
-def _read(results: Sequence[torch.Tensor]) -> list[np.ndarray[Any, Any]]:
+def _copy_results(results: Sequence[torch.Tensor]) -> list[np.ndarray[Any, Any]]:
     """What results are now. Copied: one may be a view of an input, which is written to later."""
     return [values(x, copy=True) for x in results]
 
@@ -224,15 +224,17 @@ def some_changed(judge: Judge, example: Example) -> tuple[Example, ...]:
     parameters = [name for name, t in given.items() if t.role == "parameter"]
     groups = [parameters, [name for name in given if name not in parameters]]
     parts = [group for group in groups if 1 < len(group) < len(given)] + [[name] for name in given]
-    cases = [example.changed(**{name: other.inputs[name] for name in numbers})] if numbers else []
+    cases = [example.replace_inputs(**{name: other.inputs[name] for name in numbers})] if numbers else []
     many = max(2, -(-len(parts) // FEWEST))
     first = (many * example.turn + example.turn // FEWEST) % max(1, len(parts))
     for place, part in enumerate((parts[first:] + parts[:first])[:many]):
         like = MISTAKEN[(example.turn + place) % len(MISTAKEN)]
         real = [name for name in part if given[name].domain in REAL]
-        cases.append(example.changed(**{name: other.inputs[name] for name in part}))
+        cases.append(example.replace_inputs(**{name: other.inputs[name] for name in part}))
         cases += (
-            [example.changed(**{n: like(example.inputs[n], other.inputs[n]) for n in real})] if real else []
+            [example.replace_inputs(**{n: like(example.inputs[n], other.inputs[n]) for n in real})]
+            if real
+            else []
         )
     return example, *cases
 
@@ -267,11 +269,13 @@ def some_change(judge: Judge, caller: Caller, example: Example) -> Outcome:
     time in three, in a storage of their own.
     """
     plain, *cases = some_changed(judge, example)
-    kept, outcomes = _passed(caller, plain), []
+    kept, outcomes = _make_arguments(caller, plain), []
     for number, case in enumerate(cases):
         outcomes.append(judge_call(judge, caller, plain, kept))
         arguments, renewed = list(kept), []
-        for place, (item, new) in enumerate(zip(judge.formula.inputs, _passed(caller, case), strict=False)):
+        for place, (item, new) in enumerate(
+            zip(judge.formula.inputs, _make_arguments(caller, case), strict=False)
+        ):
             if case.inputs.get(str(item)) is plain.inputs.get(str(item)):
                 continue
             arguments[place] = new
@@ -286,13 +290,13 @@ def some_change(judge: Judge, caller: Caller, example: Example) -> Outcome:
 
 def one_tensor_for_several(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """One tensor passed for several inputs, as self-attention passes its sequence."""
-    case = example.alike(judge.formula)
+    case = example.share_values(judge.formula)
     if all(case.inputs[name] is value for name, value in example.inputs.items()):
         return Outcome(idle=True)
-    return judge_call(judge, caller, case, passed_once(judge, case, _passed(caller, case)))
+    return judge_call(judge, caller, case, pass_once(judge, case, _make_arguments(caller, case)))
 
 
-def passed_once(judge: Judge, example: Example, arguments: Sequence[Any]) -> list[Any]:
+def pass_once(judge: Judge, example: Example, arguments: Sequence[Any]) -> list[Any]:
     """The arguments, the same tensor for inputs that are the same array."""
     made: dict[int, Any] = {}
     found = []
@@ -314,38 +318,44 @@ def results_written_to(judge: Judge, caller: Caller, example: Example) -> Outcom
     """
     kind = example.dtype if judge.real else None
     try:
-        first = caller.results(_passed(caller, example), example.sizes, example.batch, kind)
+        first = caller.results(_make_arguments(caller, example), example.sizes, example.batch, kind)
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
-    with caller.overwritten(first) as changed:
+    with caller.overwrite_results(first) as changed:
         return judge_value(judge, caller, example) if changed else Outcome(idle=True)
 
 
 def with_grad_on_and_off(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Inputs that require a gradient; then a call without grad mode."""
-    outcome = judge_call(judge, caller, example, _passed(caller, example, grad=True))
+    outcome = judge_call(judge, caller, example, _make_arguments(caller, example, grad=True))
     with torch.no_grad():
         return worst([outcome, judge_value(judge, caller, example)])
 
 
 def in_inference_mode(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """A call in inference mode, then one whose gradients may be asked for: what the first keeps, autograd cannot use."""
-    arguments = _passed(caller, example)  # made outside, as weights are
+    arguments = _make_arguments(caller, example)  # made outside, as weights are
     with torch.inference_mode():
         served = judge_call(judge, caller, example, arguments)
-    return worst([served, judge_call(judge, caller, example, _passed(caller, example, grad=True))])
+    return worst([served, judge_call(judge, caller, example, _make_arguments(caller, example, grad=True))])
 
 
 def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Two calls with generators in the same state give the same results; ids keep their type, batches their shape."""
     try:
         first, second = (
-            caller.results(_passed(caller, example), example.sizes, example.batch, None) for _ in range(2)
+            caller.results(_make_arguments(caller, example), example.sizes, example.batch, None)
+            for _ in range(2)
         )
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
     ids = next(
-        (v for v in _passed(caller, example) if isinstance(v, torch.Tensor) and v.dtype == torch.int64), None
+        (
+            v
+            for v in _make_arguments(caller, example)
+            if isinstance(v, torch.Tensor) and v.dtype == torch.int64
+        ),
+        None,
     )
     for tensor, a, b in zip(caller.returns, first, second, strict=True):
         if ids is not None and tensor.domain == "integer" and a.dtype != ids.dtype:
@@ -363,7 +373,7 @@ def drawn_otherwise_stored(judge: Judge, caller: Caller, example: Example) -> Ou
     """For laws: inputs in every layout; shapes and types of the results are held, values are not compared."""
     try:
         for layout in LAYOUTS[1:]:
-            passed = [layout(a) for a in _passed(caller, example)]
+            passed = [layout(a) for a in _make_arguments(caller, example)]
             caller.results(passed, example.sizes, example.batch, None)
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
@@ -393,7 +403,7 @@ VALUES: tuple[Scenario, ...] = (
         "one tensor for several inputs",
         one_tensor_for_several,
         sizes=ALIKE,
-        besides=lambda judge, example: (example.alike(judge.formula),),
+        besides=lambda judge, example: (example.share_values(judge.formula),),
     ),
     Scenario("with and without gradients", with_grad_on_and_off),
     Scenario(UNREAD, nan_in_masked_slots, mask=3),
@@ -464,4 +474,4 @@ def by_name(judge: Judge, name: str) -> Scenario:
     return next(s for s in applicable(judge) if s.name == name)
 
 
-__all__ = ["WRITTEN_TO", "Scenario", "applicable", "by_name", "passed_once"]
+__all__ = ["WRITTEN_TO", "Scenario", "applicable", "by_name", "pass_once"]

@@ -18,11 +18,11 @@ import numpy as np
 from spec.language.evaluation.dimensions import Size
 from verify.edges import EDGES, SHAPES, STRICT, UNREAD
 from verify.faults import NoGradient
-from verify.inputs.examples import Example, Recipe, Space, members, rounded
+from verify.inputs.examples import Example, Recipe, Space, members, round_to
 from verify.inputs.simplest import Plain
 from verify.inputs.sizes import ONE_LARGER
 from verify.properties import shared_inputs
-from verify.properties.edges_of_use import REMEDY, leaking
+from verify.properties.edges_of_use import REMEDY, find_leaking
 from verify.properties.gradients import judge_gradient
 from verify.properties.judge import Judge
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
@@ -35,23 +35,23 @@ from verify.properties.plain_calls import (
 )
 from verify.properties.scenarios import FEWEST, WRITTEN_TO, Scenario, applicable
 from verify.properties.setting import Setting
-from verify.properties.shared_inputs import shared
+from verify.properties.shared_inputs import choose_shared
 from verify.properties.slopes import REAL, announce, with_cotangents
 from verify.properties.values import judge_value
 from verify.report import (
     CONFORMS,
     FALSIFIED,
     INCONCLUSIVE,
-    KEPT,
+    KEPT_RESULTS,
     SHARED,
     WRONG,
     CheckResult,
     Counterexample,
 )
-from verify.search.found import Found
 from verify.search.loop import LEAST_SECONDS, Search
 from verify.search.outcome import Outcome
 from verify.search.property import SECONDS
+from verify.search.record import SearchRecord
 from verify.subject.wording import refusal
 
 PLAIN_FAILS = "plain calls fail there, as is reported"
@@ -91,12 +91,12 @@ class SceneProperty(ExampleProperty):
         return {c.dtype for c in checks if c.kind == "gradient" and c.verdict == CONFORMS}
 
     def reason_against(self) -> str:
-        """Not where there are no gradients, or wrong ones."""
+        """Return why a scene is not played: there are no gradients, or wrong ones."""
         return "" if self.types else "there are no gradients that conform"
 
     @property
     def plain(self) -> Plain:
-        """With the leading dimensions of the scene, and cotangents for gradients."""
+        """Plain examples with the leading dimensions of the scene, and cotangents for gradients."""
         outputs = tuple(self.setting.judge.flat.outputs) if self.scenario.gradients else ()
         return replace(super().plain, outputs=outputs, batch=self.scenario.leads[0])
 
@@ -120,7 +120,7 @@ class SceneProperty(ExampleProperty):
                 for example in drawn[other.name]
                 for each in (*other.calls(judge, example), *other.besides(judge, example))
             ]
-            told = partial(announce, judge) if self.scenario.gradients else judge.ahead
+            told = partial(announce, judge) if self.scenario.gradients else judge.announce
             told(called, more=bool(setting.scenes))
             setting.scenes |= drawn
         return setting.scenes.pop(self.scenario.name)
@@ -223,13 +223,13 @@ class SceneProperty(ExampleProperty):
         checks[place] = result
 
     def counterexample(self, case: Example, outcome: Outcome) -> Counterexample:
-        """With the name of the scene."""
+        """Return the counterexample with the name of the scene."""
         made = super().counterexample(case, outcome)
         made.calls = {"scenario": self.scenario.name}
         return made
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
-        """Nothing where the scene never applies."""
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
+        """Conclude; report nothing where the scene never applies."""
         if not (found.examples or found.set_aside or found.unsupported or self.setting.clock.over):
             return []
         result.dtype = None
@@ -244,9 +244,9 @@ def scaled(judge: Judge, example: Example, factor: float) -> Example:
     for item in judge.formula.tensors:
         value = example.inputs.get(item.name)
         if item.domain in REAL and item.name not in fixed and isinstance(value, np.ndarray):
-            changed[item.name] = rounded(factor * value, example.dtype)
-    made = example.changed(**changed)
-    return made if within is None else within.brought(made)
+            changed[item.name] = round_to(factor * value, example.dtype)
+    made = example.replace_inputs(**changed)
+    return made if within is None else within.bring_inside(made)
 
 
 class SizedScene(SceneProperty):
@@ -307,7 +307,7 @@ class SharedScene(SceneProperty):
     def declines(self, case: Example, outcome: Outcome) -> bool:
         """Whether it raises an error."""
         judge, caller = self.setting.judge, self.setting.caller
-        names = shared(judge, case)
+        names = choose_shared(judge, case)
         if not refusal(outcome.fault):
             self.wrong[names] = None
             return False
@@ -322,7 +322,7 @@ class SharedScene(SceneProperty):
         said = ", ".join(t.name for t in self.setting.judge.formula.tensors if t.name in kept)
         self.setting.report.has(SHARED, f"a batch that shares {said}, passed once for all members, {what}")
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """A property; a check only where all is well."""
         results = [each for each in super().conclude(found, result) if each.verdict != INCONCLUSIVE]
         if self.refused and not self.scenario.gradients:  # which are refused with the values
@@ -350,14 +350,14 @@ class UnreadScene(SceneProperty):
         ignored = self.setting.edges.get(UNREAD) == "ignored"
         return "what stands in unread slots is finite" if ignored else super().reason_against()
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """A violation is a property where nobody asked for its judgement."""
         for each in super().conclude(found, result):
             report = self.setting.report
             if each.verdict == CONFORMS:
                 report.has(UNREAD, EDGES[UNREAD]["isolated"], "isolated")
             elif each.verdict == FALSIFIED and not self.judged:
-                which = ", ".join(leaking(self.setting, self.types[0]))
+                which = ", ".join(find_leaking(self.setting, self.types[0]))
                 slots = f"slots of {which} that nothing reads" if which else "a slot that nothing reads"
                 report.has(UNREAD, f"NaN or infinity in {slots} reaches the output ({REMEDY})", "ignored")
                 each.unjudged()
@@ -367,12 +367,12 @@ class UnreadScene(SceneProperty):
 class WrittenScene(SceneProperty):
     """Results that are written to: that later ones depend on them is a property, as views of a table are common."""
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """A property."""
         for each in super().conclude(found, result):
             if each.verdict == FALSIFIED:
                 said = "writing to what it returned changes what it returns later"
-                self.setting.report.has(KEPT, said)
+                self.setting.report.has(KEPT_RESULTS, said)
                 each.unjudged()
             yield each
 
@@ -443,7 +443,7 @@ def _new_sizes(space: Space, seed: Sequence[int]) -> dict[Size, int] | None:
 def _own(space: Space, recipe: Recipe, turn: int) -> tuple[int, ...]:
     """A batch of as many members as one of the example's own sizes, each in its turn: heads may be taken for members."""
     order = [size for size in space.sizing.symbols if size not in space.sizing.steps]
-    return (space.sizing.drawn(recipe.sizes, recipe.variant)[order[turn % len(order)]],) if order else ()
+    return (space.sizing.draw_sizes(recipe.sizes, recipe.variant)[order[turn % len(order)]],) if order else ()
 
 
 __all__ = ["SceneProperty", "scenario_examples", "scene_property"]

@@ -10,9 +10,9 @@ from typing import Any
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example, Space, realistic
 from verify.properties.judge import Judge
-from verify.properties.substitutions import Kept
+from verify.properties.substitutions import CallCache
 from verify.report import Report
-from verify.search.found import Budget, Clock
+from verify.search.record import Budget, Clock
 from verify.subject.caller import Caller
 from verify.subject.timing import least_seconds
 
@@ -50,7 +50,7 @@ class Setting:
     sloped: bool = False
     scenes: dict[str, list[Example]] = field(default_factory=dict)
     drawn: dict[Any, Example] = field(default_factory=dict)
-    kept: Kept = field(default_factory=Kept)
+    kept: CallCache = field(default_factory=CallCache)
     paces: dict[Any, float] = field(default_factory=dict)
 
     @classmethod

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.lines import read_for
+from spec.language.lines import collect_dependencies
 from verify.faults import Fault
 from verify.inputs.examples import Example
-from verify.properties.gradients import compared, pulled
+from verify.properties.gradients import compare_gradients, pull_back
 from verify.properties.judge import Expected, Judge
-from verify.properties.slopes import expected_batch, of_what_is_said
+from verify.properties.slopes import expect_batch_gradients, of_what_is_said
 from verify.properties.values import explain, judge_call
 from verify.search.outcome import Outcome
 from verify.subject.caller import Caller
@@ -30,7 +30,7 @@ def _parts(names: Sequence[str]) -> list[tuple[str, ...]]:
     return alone + others
 
 
-def shared(judge: Judge, example: Example) -> tuple[str, ...]:
+def choose_shared(judge: Judge, example: Example) -> tuple[str, ...]:
     """Which inputs are shared at an example: each alone in its turn, then all but each; none where there is one only. Each output
     depends on one that is not: one that depends on none may well be returned once.
     """
@@ -41,12 +41,12 @@ def shared(judge: Judge, example: Example) -> tuple[str, ...]:
     ]
     if len(names) < 2 or not example.batch:
         return ()
-    read = [read_for(judge.flat.lines, (output.name,)) for output in judge.flat.outputs]
+    read = [collect_dependencies(judge.flat.lines, (output.name,)) for output in judge.flat.outputs]
     parts = [part for part in _parts(names) if all(own & {*names} - {*part} for own in read)]
     return parts[example.turn % len(parts)] if parts else ()
 
 
-def _meant(judge: Judge, example: Example, names: Sequence[str]) -> tuple[Example, Example]:
+def _make_shared_example(judge: Judge, example: Example, names: Sequence[str]) -> tuple[Example, Example]:
     """The example as it is passed, and as it is meant: the first member's, for all members. What is shared has no leading
     dimensions; at every third example it has some, of size one, and where all data are shared: a mask by itself need not be
     allowed more of them.
@@ -63,7 +63,7 @@ def _meant(judge: Judge, example: Example, names: Sequence[str]) -> tuple[Exampl
         name: np.array(np.broadcast_to(value, (*example.batch, *value.shape)))
         for name, value in members.items()
     }
-    return example.changed(**passed), example.changed(**meant)
+    return example.replace_inputs(**passed), example.replace_inputs(**meant)
 
 
 def _arguments(caller: Caller, passed: Example, grad: bool) -> list[Any]:
@@ -72,30 +72,30 @@ def _arguments(caller: Caller, passed: Example, grad: bool) -> list[Any]:
 
 def values_of_shared(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """The values."""
-    names = shared(judge, example)
+    names = choose_shared(judge, example)
     if not names or not takes_any(caller):
         return Outcome(idle=True)
-    passed, meant = _meant(judge, example, names)
+    passed, meant = _make_shared_example(judge, example, names)
     return judge_call(judge, caller, passed, _arguments(caller, passed, False), meant)
 
 
 def gradients_of_shared(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """The gradients, of what is shared summed over the members."""
-    names = shared(judge, example)
+    names = choose_shared(judge, example)
     if not names or not takes_any(caller):
         return Outcome(idle=True)
-    passed, meant = _meant(judge, example, names)
+    passed, meant = _make_shared_example(judge, example, names)
     (meant,) = of_what_is_said(judge, [meant])
     passed = replace(passed, cotangents=meant.cotangents)
     try:
-        found = pulled(caller, passed, _arguments(caller, passed, True))
+        found = pull_back(caller, passed, _arguments(caller, passed, True))
     except Fault as fault:
         return Outcome.of_fault(fault, judge.formula.title)
-    expected = expected_batch(judge, meant, list(found), names)
+    expected = expect_batch_gradients(judge, meant, list(found), names)
     for name in expected.keys() & {*names}:
         shape, each = np.shape(passed.inputs[name]), expected[name]
         expected[name] = Expected(name, each.value.reshape(shape), each.bound.reshape(shape))
-    outcome = compared(judge, caller, passed, found, expected)
+    outcome = compare_gradients(judge, caller, passed, found, expected)
     return explain(judge, caller, outcome, passed)
 
 
@@ -104,4 +104,4 @@ def takes_any(caller: Caller) -> bool:
     return not caller.leading and not hasattr(getattr(caller.fn, "inner", caller.fn), "adapted")
 
 
-__all__ = ["GRADIENTS", "VALUES", "gradients_of_shared", "shared", "takes_any", "values_of_shared"]
+__all__ = ["GRADIENTS", "VALUES", "gradients_of_shared", "choose_shared", "takes_any", "values_of_shared"]

@@ -16,10 +16,10 @@ from spec.language.evaluation.precision import Precision
 from spec.language.expr import Undefined, lift
 from spec.language.flatten import Flat
 from spec.language.trees import substitute
-from verify.inputs.examples import Example, members, rounded
+from verify.inputs.examples import Example, members, round_to
 from verify.oracle import PLAIN, Arithmetic, Question
 from verify.properties.judge import Expected, Judge
-from verify.slips.spots import rewritten
+from verify.slips.spots import rewrite_lines
 
 REAL = ("real", "positive", "nonnegative")
 JUDGED = ("float64", "float32")
@@ -31,7 +31,7 @@ def differentiable(judge: Judge) -> list[str]:
     return [name for name in _real(judge) if name not in obstacles(judge.flat)]
 
 
-def undifferentiated(judge: Judge) -> str:
+def describe_undifferentiated(judge: Judge) -> str:
     """Which inputs have none, for what they pass through in the statement; empty if all have one."""
     through: dict[str, list[str]] = {}
     for name in _real(judge):
@@ -46,14 +46,14 @@ def _real(judge: Judge) -> list[str]:
     return [t.name for t in judge.formula.tensors if t.domain in REAL and t.role in ("data", "parameter")]
 
 
-def expected_gradients(
+def expect_gradients(
     judge: Judge, inputs: Mapping[str, Any], cotangents: Mapping[str, Any], wrt: list[str], dtype: str
 ) -> dict[str, Expected]:
     """The derived gradients at a point, with their bounds."""
-    return expected_gradients_at(judge, [(inputs, cotangents)], wrt, dtype)[0]
+    return expect_gradients_at(judge, [(inputs, cotangents)], wrt, dtype)[0]
 
 
-def expected_gradients_at(
+def expect_gradients_at(
     judge: Judge,
     points: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
     wrt: list[str],
@@ -79,7 +79,10 @@ def gradient_question(
 ) -> Question:
     """What the oracle is asked for a gradient: the lines of the derivative, and their inputs, cotangents among them."""
     gradient = vjp(judge.formula, wrt, judge.conventions)
-    return _lines(judge, gradient), {**inputs, **gradient.seeded(cotangents, sizes_at(judge.flat, inputs))}
+    return _lines(judge, gradient), {
+        **inputs,
+        **gradient.fill_cotangents(cotangents, sizes_at(judge.flat, inputs)),
+    }
 
 
 def announce(judge: Judge, examples: Iterable[Example], more: bool = False) -> None:
@@ -91,7 +94,7 @@ def announce(judge: Judge, examples: Iterable[Example], more: bool = False) -> N
             single = example.single(judge.formula, place)
             seeds = {name: value[place] for name, value in example.cotangents.items()}
             questions.append((*gradient_question(judge, single, seeds, names), example.dtype))
-    judge.oracle.ahead(questions, more)
+    judge.oracle.announce(questions, more)
 
 
 def with_cotangents(judge: Judge, example: Example, seed: int, scale: float = 1.0) -> Example:
@@ -100,11 +103,11 @@ def with_cotangents(judge: Judge, example: Example, seed: int, scale: float = 1.
     made = {}
     for tensor in judge.flat.outputs:
         shape = (*example.batch, *(whole(size, example.sizes) for size in tensor.shape))
-        made[tensor.name] = rounded(scale * random.standard_normal(shape), example.dtype)
+        made[tensor.name] = round_to(scale * random.standard_normal(shape), example.dtype)
     return replace(example, cotangents=made)
 
 
-def expected_batch(
+def expect_batch_gradients(
     judge: Judge, example: Example, wrt: list[str], shared: Collection[str] = ()
 ) -> dict[str, Expected]:
     """The derived gradients of a batch: those of data member by member, those of parameters, and of data that all members
@@ -116,7 +119,7 @@ def expected_batch(
     """
     wrt = [name for name in wrt if name in differentiable(judge)]
     if not example.batch:
-        return expected_gradients(judge, example.inputs, example.cotangents, wrt, example.dtype)
+        return expect_gradients(judge, example.inputs, example.cotangents, wrt, example.dtype)
     points = [
         (
             example.single(judge.formula, place),
@@ -124,7 +127,7 @@ def expected_batch(
         )
         for place in members(example.batch)
     ]
-    every = expected_gradients_at(judge, points, wrt, example.dtype)
+    every = expect_gradients_at(judge, points, wrt, example.dtype)
     unit = Precision.of(example.dtype, judge.conventions["intermediates"]).operations.unit
     data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"} - {*shared}
     found = {}
@@ -148,7 +151,7 @@ def _lines(judge: Judge, gradient: Derivative) -> Flat:
 
 @lru_cache(maxsize=256)
 def _said(flat: Flat) -> Flat:
-    return rewritten(flat, {line: substitute(line.right, {Undefined(): lift(0)}) for line in flat.lines})
+    return rewrite_lines(flat, {line: substitute(line.right, {Undefined(): lift(0)}) for line in flat.lines})
 
 
 def of_what_is_said(judge: Judge, examples: Iterable[Example]) -> list[Example]:
@@ -181,11 +184,11 @@ __all__ = [
     "REAL",
     "announce",
     "differentiable",
-    "expected_batch",
-    "expected_gradients",
-    "expected_gradients_at",
+    "expect_batch_gradients",
+    "expect_gradients",
+    "expect_gradients_at",
     "gradient_question",
     "of_what_is_said",
-    "undifferentiated",
+    "describe_undifferentiated",
     "with_cotangents",
 ]

@@ -17,34 +17,34 @@ import torch
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.numbers import Num
 from spec.language.formula import Formula
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.proving.evaluating.points import sizes_in
-from spec.language.symbols import unnamed
+from spec.language.symbols import make_unnamed_index
 from verify.faults import Fault
-from verify.inputs.examples import Example, rounded
+from verify.inputs.examples import Example, round_to
 from verify.inputs.ranges import Outside
 from verify.oracle import content
 from verify.properties.arguments import OfExamples
 from verify.properties.judge import Expected, Judge, Reals
-from verify.properties.slopes import expected_gradients_at
+from verify.properties.slopes import expect_gradients_at
 from verify.search.property import NotRunnable
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 
 _T = TypeVar("_T")
-VERSION = unnamed("version")
+VERSION = make_unnamed_index("version")
 """The index that is 0 for what the callable returns, and 1 for what the statement says there."""
 
 
-def shared(formula: Formula, judge: Judge) -> dict[str, str]:
+def share_conventions(formula: Formula, judge: Judge) -> dict[str, str]:
     """The judge's choice of the conventions that another formula has, too."""
     offered = {c.name for c in formula.conventions}
     return {name: option for name, option in judge.conventions.items() if name in offered}
 
 
 @dataclass
-class Kept:
-    """What a callable returned to the claims of a theorem, by the content of its arguments: the same call is made once.
+class CallCache:
+    """The results of a callable in the claims of a theorem, by the content of its arguments, so that each call is made once.
 
     A fault is kept, too: a callable that fails now and then may not fail a second time.
     """
@@ -68,7 +68,7 @@ class Kept:
 class CallableApplications(OfExamples):
     """Calls, for each of some examples of equal sizes, and asks the statement at the same arguments.
 
-    ``given`` holds what each example gives for a tensor, by name.
+    ``read_argument`` holds what each example gives for a tensor, by name.
     """
 
     beside = (VERSION,)
@@ -79,7 +79,7 @@ class CallableApplications(OfExamples):
         caller: Caller,
         examples: Sequence[Example],
         given: Mapping[str, Sequence[Any]],
-        kept: Kept,
+        kept: CallCache,
     ) -> None:
         super().__init__(examples, given)
         self.formula = judge.formula
@@ -87,19 +87,19 @@ class CallableApplications(OfExamples):
         self.latest: tuple[Any, list[Any], list[torch.Tensor]] | None = None
         self.asked = False  # whether the callable itself has been called
 
-    def judging(self, formula_id: str) -> Judge:
+    def get_judge(self, formula_id: str) -> Judge:
         """The judge of a formula that is applied."""
         if formula_id == self.formula.id:
             return self.judge
-        other = known(formula_id)
-        return self.judge.beside(other, shared(other, self.judge))
+        other = get_formula(formula_id)
+        return self.judge.beside(other, share_conventions(other, self.judge))
 
-    def applied(self, node: Call | Pullback, every: list[dict[str, Any]]) -> list[tuple[Any, Any, Any]]:
+    def apply_all(self, node: Call | Pullback, every: list[dict[str, Any]]) -> list[tuple[Any, Any, Any]]:
         """At each of these arguments what the callable returns, the bound there, and what the statement says there."""
-        judge, own, output = self.judging(node.formula_id), node.formula_id == self.formula.id, node.output
+        judge, own, output = self.get_judge(node.formula_id), node.formula_id == self.formula.id, node.output
         if own:
             for arguments in every:
-                self.permitted(node, arguments)
+                self.check_permitted(node, arguments)
         place = next((k for k, t in enumerate(judge.flat.outputs) if t.name == output), None)
         each = len(every) // len(self.examples)
         examples = [example for example in self.examples for _ in range(each)]
@@ -109,15 +109,15 @@ class CallableApplications(OfExamples):
             return self.pullbacks(node, judge, every, examples, own, place)
         dtypes = [example.dtype for example in examples]
         if place is None:  # a line inside: the statement's own
-            lines = self.said(every, dtypes, lambda asked, dtype: judge.lines(asked, dtype, output))
+            lines = self.ask_by_type(every, dtypes, lambda asked, dtype: judge.lines(asked, dtype, output))
             return [(line.value, line.bound, line.value) for line in lines]
         got: list[Any] = [None] * len(every)
         if own:
             self.asked = True
-            returned = [self.returned(*one)[place] for one in zip(every, examples, strict=True)]
+            returned = [self.call_for_values(*one)[place] for one in zip(every, examples, strict=True)]
             got = [value for value, _ in returned]
             dtypes = dtypes if judge.real else [dtype for _, dtype in returned]
-        said = self.said(
+        said = self.ask_by_type(
             every,
             dtypes,
             lambda asked, dtype: [e[place] for e in judge.expect_all(asked, dtype, rigorous=False)],
@@ -128,17 +128,17 @@ class CallableApplications(OfExamples):
         ]
 
     @staticmethod
-    def said(
+    def ask_by_type(
         every: Sequence[_T], dtypes: Sequence[str], ask: Callable[[list[_T], str], list[Expected]]
     ) -> list[Expected]:
-        """What the statement says at all of these, asked once for each type."""
+        """Evaluate the statement at all of these arguments, once for each type."""
         found: dict[int, Expected] = {}
         for dtype in dict.fromkeys(dtypes):
             here = [k for k, own in enumerate(dtypes) if own == dtype]
             found |= zip(here, ask([every[k] for k in here], dtype), strict=True)
         return [found[k] for k in range(len(every))]
 
-    def permitted(self, node: Call | Pullback, arguments: dict[str, Any]) -> None:
+    def check_permitted(self, node: Call | Pullback, arguments: dict[str, Any]) -> None:
         """Whether the callable may be called so.
 
         Raises:
@@ -162,8 +162,8 @@ class CallableApplications(OfExamples):
                 if self.formula.is_mask(item) and mask is not None and not np.all(mask):
                     raise NotRunnable("the callable takes no mask")
 
-    def returned(self, arguments: dict[str, Any], example: Example) -> list[tuple[Any, str]]:
-        """What the callable returns: values, and the type they came in."""
+    def call_for_values(self, arguments: dict[str, Any], example: Example) -> list[tuple[Any, str]]:
+        """Call the callable, and return its values and their types."""
 
         def call() -> list[tuple[Any, str]]:
             passed = self.caller.arguments(arguments, example.dtype, generator_seed=example.generator_seed)
@@ -187,14 +187,14 @@ class CallableApplications(OfExamples):
         own: bool,
         place: int,
     ) -> list[tuple[Any, Any, Any]]:
-        """As :meth:`applied`, for gradients: what autograd finds, the bound, and the derived gradient."""
+        """As :meth:`apply_all`, for gradients: what autograd finds, the bound, and the derived gradient."""
         output, wrt = node.output, node.wrt
         points = [
             ({k: v for k, v in given.items() if k != "seed"}, {output: given["seed"]}) for given in every
         ]
 
         def ask(asked: list[Any], dtype: str) -> list[Expected]:
-            return [found[wrt] for found in expected_gradients_at(judge, asked, [wrt], dtype)]
+            return [found[wrt] for found in expect_gradients_at(judge, asked, [wrt], dtype)]
 
         got: list[Any] = [None] * len(every)
         if own:
@@ -202,7 +202,7 @@ class CallableApplications(OfExamples):
                 self.slope(judge, inputs, seeds[output], place, wrt, example)
                 for (inputs, seeds), example in zip(points, examples, strict=True)
             ]
-        derived = self.said(points, [example.dtype for example in examples], ask)
+        derived = self.ask_by_type(points, [example.dtype for example in examples], ask)
         return [
             (slope if own else line.value, line.bound, line.value)
             for slope, line in zip(got, derived, strict=True)
@@ -216,7 +216,7 @@ class CallableApplications(OfExamples):
         key = self.key(arguments, example)
 
         def call() -> Reals:
-            passed, outputs = self.called(arguments, example, key)
+            passed, outputs = self.call_with_gradients(arguments, example, key)
             out = outputs[place]
             leaf = dict(zip((str(i) for i in self.formula.inputs), passed, strict=False))[wrt]
             if not out.requires_grad:
@@ -229,10 +229,10 @@ class CallableApplications(OfExamples):
 
         return self.kept.once(self.kept.gradients, (key, np.asarray(seed).tobytes(), place, wrt), call)
 
-    def called(
+    def call_with_gradients(
         self, arguments: dict[str, Any], example: Example, key: Any
     ) -> tuple[list[Any], list[torch.Tensor]]:
-        """One call with inputs that require a gradient; a claim asks for many gradients of the same one."""
+        """Call the callable once with inputs that require a gradient; a claim asks for many gradients of one call."""
         if self.latest is None or self.latest[0] != key:
             passed = self.caller.arguments(
                 arguments, example.dtype, grad=True, generator_seed=example.generator_seed
@@ -241,8 +241,8 @@ class CallableApplications(OfExamples):
             self.latest = key, passed, outputs
         return self.latest[1:]
 
-    def joined(self, parts: list[Any], lead: tuple[int, ...], beside: bool) -> Num:
-        """As numbers with bounds, of both versions; inside the arguments of another call those of the callable alone."""
+    def join_results(self, parts: list[Any], lead: tuple[int, ...], beside: bool) -> Num:
+        """Join results as numbers with bounds, of both versions; within another call those of the callable alone."""
         got, bound, said = (
             np.stack([np.asarray(p[k], dtype=np.float64) for p in parts]).reshape(
                 (*lead, *np.shape(parts[0][k]))
@@ -258,4 +258,4 @@ class CallableApplications(OfExamples):
 
 
 def _in_type(dtype: str, value: float) -> float:
-    return float(rounded(value, dtype))
+    return float(round_to(value, dtype))

@@ -22,17 +22,17 @@ from verify.properties.plain_calls import LATER_OF_MANY, ExampleProperty, usable
 from verify.properties.setting import Setting
 from verify.properties.slopes import JUDGED
 from verify.properties.theorems import (
-    assumed,
     draw_theorem,
     judge_all,
+    meets_assumptions,
     runnable,
     sizes_needed,
     sizes_of_inputs,
 )
 from verify.report import CheckResult, Inconclusive
-from verify.search.found import Found
 from verify.search.outcome import Outcome
-from verify.search.property import NotRunnable, grouped
+from verify.search.property import NotRunnable, group_items
+from verify.search.record import SearchRecord
 
 SMALL = (2, 3, 5, 7)
 TOGETHER = 4
@@ -66,7 +66,7 @@ def theorem_examples(
             values += [int(random.integers(1, 5)) for _ in range(len(every) - len(values))]
             sizes = dict(zip(every, values, strict=True))
             if supported.few:  # those of all other checks
-                usual = space.sizing.drawn(0, 0)
+                usual = space.sizing.draw_sizes(0, 0)
                 kind, sizes = "primes", {size: usual.get(size, SMALL[0]) for size in every}
             if kind == "one":
                 sizes[needed[int(random.integers(len(needed)))]] = 1
@@ -80,15 +80,17 @@ def theorem_examples(
             chosen = space.sizing.affordable({size: sizes[size] for size in needed})
             if supported and theorem.sizes:
                 known = {**chosen, **{size: whole(expr, chosen) for size, expr in theorem.sizes.items()}}
-                chosen = {size: value for size, value in supported.settled(known).items() if size in chosen}
-            made = partial(_made, space, {} if drawn is None else drawn)
+                chosen = {
+                    size: value for size, value in supported.adjust_sizes(known).items() if size in chosen
+                }
+            made = partial(_make_example, space, {} if drawn is None else drawn)
             example = draw_theorem(judge.formula, theorem, made, redrawn, chosen, dtype)
-            if supported.fits(example.sizes) and assumed(judge.formula, theorem, example):
+            if supported.fits(example.sizes) and meets_assumptions(judge.formula, theorem, example):
                 yield example
                 break
 
 
-def _made(
+def _make_example(
     space: Space, drawn: dict[Any, Example], recipe: Recipe, dtype: str, sizes: Mapping[Size, int]
 ) -> Example:
     """The example that a recipe describes at these sizes; drawn once."""
@@ -98,7 +100,7 @@ def _made(
     return replace(drawn[key], inputs=dict(drawn[key].inputs), sizes=dict(sizes))
 
 
-def _masked(theorem: Theorem) -> bool:
+def _speaks_of_mask(theorem: Theorem) -> bool:
     """Whether some claim speaks of a mask."""
     sides = (side for claim in theorem.claims for side in (claim.left, claim.right, claim.where))
     return any(isinstance(part, Ref) and part.tensor.role == "mask" for side in sides for part in walk(side))
@@ -148,7 +150,7 @@ class TheoremProperty(ExampleProperty):
 
     @property
     def fixed_sizes(self) -> frozenset[Size]:
-        """Those that the theorem relates to others, and of permutations."""
+        """The sizes that the theorem relates to others, and those of permutations."""
         fixed = set[Size]().union(*(symbols_in(expr) for expr in self.theorem.sizes.values()))
         fixed |= set(self.theorem.sizes)
         for tensor in self.theorem.given:
@@ -176,7 +178,7 @@ class TheoremProperty(ExampleProperty):
                 setting.drawn,
             )
         )
-        yield from grouped(drawn, setting.searched)
+        yield from group_items(drawn, setting.searched)
 
     def judge(self, case: Example) -> Outcome:
         """Its claims at one example, if what it assumes holds there."""
@@ -185,12 +187,12 @@ class TheoremProperty(ExampleProperty):
     def judge_group(self, cases: Sequence[Example]) -> Iterator[Outcome]:
         """Those of equal sizes together; what the callable returned is kept from one theorem to the next."""
         setting = self.setting
-        if len(cases) == 1 and not assumed(setting.judge.formula, self.theorem, cases[0]):
+        if len(cases) == 1 and not meets_assumptions(setting.judge.formula, self.theorem, cases[0]):
             return iter([Outcome(idle=True)])
         return judge_all(setting.judge, setting.caller, self.theorem, cases, setting.kept)
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
-        """Nothing where it could not be tried.
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
+        """Conclude, unless the theorem could not be tried.
 
         Raises:
             NotRunnable: it could not.
@@ -198,7 +200,7 @@ class TheoremProperty(ExampleProperty):
         caller = self.setting.caller
         if caller.sizes and not found.examples and not found.unsupported and not self.setting.clock.over:
             raise NotRunnable(f"not where {caller.sizes}")
-        if result.reason is Inconclusive.VACUOUS and not caller.takes_mask and _masked(self.theorem):
+        if result.reason is Inconclusive.VACUOUS and not caller.takes_mask and _speaks_of_mask(self.theorem):
             raise NotRunnable("the callable takes no mask")
         result.dtype = None if found.case is None else found.case.dtype
         result.details["title"] = self.theorem.title

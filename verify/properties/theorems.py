@@ -23,15 +23,15 @@ from spec.language.evaluation.dimensions import Size, fraction_of, whole
 from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.running_error import RunningError
-from spec.language.flatten import chosen
+from spec.language.flatten import apply_conventions
 from spec.language.formula import Formula
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols
 from verify.faults import Fault, Unsupported
-from verify.inputs.examples import Example, rounded
+from verify.inputs.examples import Example, round_to
 from verify.inputs.ranges import Outside
 from verify.properties.judge import Judge
-from verify.properties.substitutions import VERSION, CallableApplications, Kept
+from verify.properties.substitutions import VERSION, CallableApplications, CallCache
 from verify.search.outcome import Outcome
 from verify.search.property import NotRunnable
 from verify.subject.caller import Caller
@@ -55,12 +55,12 @@ def judge_theorem(judge: Judge, caller: Caller, theorem: Theorem, example: Examp
     Raises:
         NotRunnable: a part of a claim that a callable has no place in, or no claim about what it returns.
     """
-    (outcome,) = _judged(judge, caller, theorem, [example], Kept())
+    (outcome,) = _judge_examples(judge, caller, theorem, [example], CallCache())
     return outcome
 
 
 def judge_all(
-    judge: Judge, caller: Caller, theorem: Theorem, examples: Sequence[Example], kept: Kept
+    judge: Judge, caller: Caller, theorem: Theorem, examples: Sequence[Example], kept: CallCache
 ) -> Iterator[Outcome]:
     """As :func:`judge_theorem`, at each of these examples in their order; those of equal sizes are evaluated together.
 
@@ -73,31 +73,40 @@ def judge_all(
     for place, example in enumerate(examples):
         group = groups.pop(tuple(example.sizes.items()), [])
         if len(group) > 1 and not caller.hung:
-            with suppress(*STUMBLES):  # one of them must not speak for the others
-                together = _judged(judge, caller, theorem, [examples[k] for k in group], kept, True)
+            with suppress(*EVALUATION_ERRORS):  # one of them must not speak for the others
+                together = _judge_examples(judge, caller, theorem, [examples[k] for k in group], kept, True)
                 found |= zip(group, together, strict=True)
-        yield found[place] if place in found else _judged(judge, caller, theorem, [example], kept)[0]
+        yield found[place] if place in found else _judge_examples(judge, caller, theorem, [example], kept)[0]
 
 
-STUMBLES = (Fault, Outside, Unsupported, NotRunnable, ArithmeticError, LookupError, TypeError, ValueError)
+EVALUATION_ERRORS = (
+    Fault,
+    Outside,
+    Unsupported,
+    NotRunnable,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
 """What may go wrong at one example, and is met again where it is judged alone."""
 
 
-def _judged(
+def _judge_examples(
     judge: Judge,
     caller: Caller,
     theorem: Theorem,
     examples: Sequence[Example],
-    kept: Kept,
+    kept: CallCache,
     together: bool = False,
 ) -> list[Outcome]:
     """The outcomes at examples of equal sizes; what goes wrong is raised if they are judged ``together``."""
     outcomes, asked = [Outcome() for _ in examples], False
-    bindings, given = bound_together(judge, theorem, examples)
+    bindings, given = bind_examples(judge, theorem, examples)
     for number, claim in enumerate(theorem.claims):
         calls = CallableApplications(judge, caller, examples, given, kept)
         try:
-            found = _judge_claim(judge, calls, theorem, settled(claim, judge), bindings)
+            found = _judge_claim(judge, calls, theorem, resolve_claim(claim, judge), bindings)
         except Outside:  # the claim is about inputs that are out of the range
             if together:
                 raise
@@ -149,7 +158,9 @@ def _judge_claim(
     got, expected = (np.broadcast_to(side.floats(), gaps.shape)[0] for side in (left, right))
     outcomes = []
     for place, example in enumerate(calls.examples):
-        outcome = Outcome(effective=bool(sound[place].any()), what=_said(claim), violates=theorem.title)
+        outcome = Outcome(
+            effective=bool(sound[place].any()), what=_describe_claim(claim), violates=theorem.title
+        )
         if ratio[place].size:
             at = int(np.argmax(ratio[place]))
             outcome.index = tuple(int(x) for x in np.unravel_index(at, ratio[place].shape))
@@ -173,22 +184,22 @@ def _message(judge: Judge, caller: Caller, claim: Claim, outcome: Outcome, dtype
     )
 
 
-def settled(claim: Claim, judge: Judge) -> Claim:
+def resolve_claim(claim: Claim, judge: Judge) -> Claim:
     """The claim with every convention's choice made, and every letter of the statement as what it means."""
-    return _settled(claim, judge.formula, tuple(judge.conventions.items()))
+    return _resolve_claim(claim, judge.formula, tuple(judge.conventions.items()))
 
 
 @lru_cache(maxsize=1024)
-def _settled(claim: Claim, formula: Formula, conventions: tuple[tuple[str, str], ...]) -> Claim:
+def _resolve_claim(claim: Claim, formula: Formula, conventions: tuple[tuple[str, str], ...]) -> Claim:
     """The same for every example: trees that stay the same objects are hashed once."""
     parts = (claim.left, claim.right, claim.where)
-    left, right, where = (chosen(elaborate(part, formula), dict(conventions)) for part in parts)
+    left, right, where = (apply_conventions(elaborate(part, formula), dict(conventions)) for part in parts)
     return Claim(left, right, claim.over, where, claim.relation)
 
 
 @lru_cache(maxsize=1024)
-def _said(claim: Claim) -> str:
-    """What a claim is about, in words: written once."""
+def _describe_claim(claim: Claim) -> str:
+    """Describe what a claim is about, once for each claim."""
     return str(claim.left)
 
 
@@ -228,7 +239,7 @@ def about_examples(claim: Claim, formula: Formula) -> Claim:
 @lru_cache(maxsize=64)
 def sizes_of_inputs(formula: Formula) -> tuple[Size, ...]:
     """The sizes of a formula's inputs, in order of appearance."""
-    return tuple(_sizes_in(_declared(formula.inputs)))
+    return tuple(_sizes_in(_list_declared_sizes(formula.inputs)))
 
 
 def sizes_needed(formula: Formula, theorem: Theorem) -> list[Size]:
@@ -236,11 +247,13 @@ def sizes_needed(formula: Formula, theorem: Theorem) -> list[Size]:
     claimed = (
         part for c in theorem.claims for part in (c.left, c.right, c.where, *(size for _, size in c.over))
     )
-    found = _sizes_in((*_declared((*formula.inputs, *theorem.given)), *claimed, *theorem.sizes.values()))
+    found = _sizes_in(
+        (*_list_declared_sizes((*formula.inputs, *theorem.given)), *claimed, *theorem.sizes.values())
+    )
     return [s for s in found if s not in theorem.sizes]
 
 
-def _declared(items: Iterable[Tensor | Size]) -> Iterator[Any]:
+def _list_declared_sizes(items: Iterable[Tensor | Size]) -> Iterator[Any]:
     for item in items:
         yield from (*item.shape, item.below) if isinstance(item, Tensor) else (item,)
 
@@ -262,14 +275,14 @@ def draw_theorem(
     random = np.random.default_rng([recipe.seed, 5])
     for tensor in theorem.given:
         shape = tuple(whole(size, every) for size in tensor.shape)
-        example.inputs[tensor.name] = given_value(tensor, shape, every, random, dtype)
+        example.inputs[tensor.name] = draw_given(tensor, shape, every, random, dtype)
     for tensor, fixed in theorem.at.items():
         shape = tuple(whole(size, every) for size in tensor.shape)
         example.inputs[tensor.name] = np.full(shape, float(fixed)) if shape else float(fixed)
     return example
 
 
-def given_value(
+def draw_given(
     tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[Size, int], random: np.random.Generator, dtype: str
 ) -> Any:
     """A value for a tensor that a theorem quantifies over."""
@@ -283,10 +296,10 @@ def given_value(
     drawn = random.standard_normal(shape) * 10.0 ** int(random.integers(-1, 2))
     if tensor.domain != "real":
         drawn = np.abs(drawn) + 2.0**-10
-    return np.asarray(rounded(drawn, dtype))
+    return np.asarray(round_to(drawn, dtype))
 
 
-def bound_inputs(formula: Formula, theorem: Theorem, example: Example, absent: bool = True) -> Bindings:
+def bind_inputs(formula: Formula, theorem: Theorem, example: Example, absent: bool = True) -> Bindings:
     """The inputs and what the theorem quantifies over, bound for evaluation.
 
     ``absent`` is what a mask that is not given stands for: claims may rearrange it, so where that is False it is written out.
@@ -305,12 +318,12 @@ def bound_inputs(formula: Formula, theorem: Theorem, example: Example, absent: b
     return bindings
 
 
-def bound_together(
+def bind_examples(
     judge: Judge, theorem: Theorem, examples: Sequence[Example]
 ) -> tuple[Bindings, dict[str, list[Any]]]:
     """Examples of equal sizes bound for evaluation, with an axis in front for them; and what each gives, by name."""
     formula, absent = judge.formula, judge.flat.absent
-    first, given = bound_inputs(formula, theorem, examples[0], absent), dict[str, list[Any]]()
+    first, given = bind_inputs(formula, theorem, examples[0], absent), dict[str, list[Any]]()
     sizes = {**first.sizes, EXAMPLES: len(examples)}
     found = Bindings(sizes=sizes, rationals=first.rationals, positive=first.positive)
     for kind in ("reals", "integers", "booleans"):
@@ -318,11 +331,11 @@ def bound_together(
             others = (example.inputs.get(name) for example in examples[1:])
             unmasked = None if absent or one is None else np.zeros_like(one)
             given[name] = [one, *(unmasked if other is None else np.asarray(other) for other in others)]
-            getattr(found, kind)[name] = _stacked(given[name])
+            getattr(found, kind)[name] = _stack_arrays(given[name])
     return found, given
 
 
-def _stacked(arrays: Sequence[Any]) -> Any:
+def _stack_arrays(arrays: Sequence[Any]) -> Any:
     """Arrays of equal shapes as one; a mask that is absent from some is True there."""
     present = [array for array in arrays if array is not None]
     if not present:
@@ -330,9 +343,9 @@ def _stacked(arrays: Sequence[Any]) -> Any:
     return np.stack([np.ones_like(present[0]) if array is None else array for array in arrays])
 
 
-def assumed(formula: Formula, theorem: Theorem, example: Example) -> bool:
+def meets_assumptions(formula: Formula, theorem: Theorem, example: Example) -> bool:
     """Whether the theorem's assumptions hold at an example."""
     if not theorem.assuming:
         return True
-    evaluator = Evaluator(RunningError(), bound_inputs(formula, theorem, example))
+    evaluator = Evaluator(RunningError(), bind_inputs(formula, theorem, example))
     return all(bool(np.all(evaluator.condition(elaborate(c, formula)))) for c in theorem.assuming)

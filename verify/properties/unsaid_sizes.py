@@ -21,7 +21,7 @@ ORDINARY = (0, 1)
 """Of the kinds of masks and labels the first hides nothing, and the second leaves none out."""
 
 
-def where_something_is_said(judge: Judge, supported: Supported) -> Supported:
+def restrict_to_stated(judge: Judge, supported: Supported) -> Supported:
     """What is supported, without the sizes at which no entry of any output is stated, where nothing is hidden."""
     if not judge.partial or judge.formula.law is not None:
         return supported
@@ -32,7 +32,7 @@ def where_something_is_said(judge: Judge, supported: Supported) -> Supported:
         if size in ruled:
             continue
         least = 1
-        while least <= LARGEST and _unsaid(
+        while least <= LARGEST and _is_unstated(
             judge, space, {**dict.fromkeys(space.symbols, OTHERS), size: least}
         ):
             least += 1
@@ -41,8 +41,8 @@ def where_something_is_said(judge: Judge, supported: Supported) -> Supported:
     return replace(supported, rules=(*rules, *supported.rules))
 
 
-def _unsaid(judge: Judge, space: Space, sizes: Mapping[Size, int]) -> bool:
-    settled = space.supported.settled(sizes)
+def _is_unstated(judge: Judge, space: Space, sizes: Mapping[Size, int]) -> bool:
+    settled = space.supported.adjust_sizes(sizes)
     every = [
         space.example(Recipe(0, 0, 0, turn, turn, turn), "float64", sizes=settled).inputs for turn in ORDINARY
     ]
@@ -50,4 +50,4 @@ def _unsaid(judge: Judge, space: Space, sizes: Mapping[Size, int]) -> bool:
     return all(bool(np.isnan(value).all()) for answer in answers for value, _ in answer)
 
 
-__all__ = ["where_something_is_said"]
+__all__ = ["restrict_to_stated"]

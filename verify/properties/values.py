@@ -94,23 +94,23 @@ def judge_call(
         return Outcome.of_fault(fault, judge.formula.title)
     if not judge.real:  # without real inputs the callable chooses the type, and the bound follows it
         example = replace(example, dtype=str(got[0].dtype).removeprefix("torch."))
-    outcome = held_to(judge, replace(asked or example, dtype=example.dtype), [values(g) for g in got])
+    outcome = judge_outputs(judge, replace(asked or example, dtype=example.dtype), [values(g) for g in got])
     outcome.returned = example.dtype
     return explain(judge, caller, outcome, example)
 
 
-def held_to(judge: Judge, example: Example, got: Sequence[Any]) -> Outcome:
+def judge_outputs(judge: Judge, example: Example, got: Sequence[Any]) -> Outcome:
     """The worst of all outputs, as arrays; balls are the reference only where the float64 walk does not settle it."""
     near = judge.expect_batch(example, rigorous=False)
-    outcome = _compared(near, got)
+    outcome = _compare_outputs(near, got)
     if outcome.ratio > CLEAR or not all(np.isfinite(e.value).all() for e in near):
-        outcome = _compared(judge.expect_batch(example), got)
+        outcome = _compare_outputs(judge.expect_batch(example), got)
     return outcome
 
 
-def _compared(expected: Sequence[Expected], got: Sequence[Any]) -> Outcome:
+def _compare_outputs(expected: Sequence[Expected], got: Sequence[Any]) -> Outcome:
     """The worst of all outputs."""
     return worst([compare(e, g) for e, g in zip(expected, got, strict=True)])
 
 
-__all__ = ["compare", "explain", "held_to", "judge_call", "judge_value"]
+__all__ = ["compare", "explain", "judge_outputs", "judge_call", "judge_value"]

@@ -89,13 +89,13 @@ def find(
         derandomize=False,
     )
 
-    def looked_at(draw: Any) -> None:
+    def look_at(draw: Any) -> None:
         if fails(draw):
             raise Fails
 
     with suppress(HypothesisException, Fails):
         # Settings go outside: a seed by itself would put the database aside.
-        chosen(hypothesis.seed(seed)(hypothesis.given(strategy)(looked_at)))()
+        chosen(hypothesis.seed(seed)(hypothesis.given(strategy)(look_at)))()
 
 
 __all__ = ["database", "find", "is_kept"]

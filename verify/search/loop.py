@@ -16,8 +16,8 @@ from hypothesis import target
 from verify.faults import NoGradient, Unsupported
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Inconclusive
 from verify.search.drawing import find, is_kept
-from verify.search.found import Budget, Found
 from verify.search.property import Case, NotRunnable, Property
+from verify.search.record import Budget, SearchRecord
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -40,7 +40,7 @@ class Search(Generic[Case]):
     """The search for a violation of one property."""
 
     def __init__(self, prop: Property[Case], budget: Budget) -> None:
-        self.property, self.budget, self.found = prop, budget, Found()
+        self.property, self.budget, self.found = prop, budget, SearchRecord()
 
     def run(self) -> list[CheckResult]:
         """Judge all examples up to the first violation, make that small, and conclude.
@@ -94,10 +94,12 @@ class Search(Generic[Case]):
                 return bool(draw == first[0])  # Hypothesis makes sure of a failure: it has failed
             if first:
                 if draw not in again:  # one that has failed fails again, so that this comes to an end in time
-                    again[draw] = time.monotonic() < until and self.still_fails(self.property.made(draw)[0])
+                    again[draw] = time.monotonic() < until and self.still_fails(
+                        self.property.make_cases(draw)[0]
+                    )
                 return again[draw]
             before, found.latest = found.examples, 0.0
-            self.judge(self.property.made(draw))
+            self.judge(self.property.make_cases(draw))
             if found.outcome is not None:
                 first.append(draw)
                 again.update({draw: True} if self.property.shrinks_draws else {})
@@ -194,7 +196,7 @@ class Search(Generic[Case]):
         self.budget.shrinking -= time.monotonic() - began
 
 
-def _aside(found: Found) -> str:
+def _aside(found: SearchRecord) -> str:
     """How many examples were set aside, and why."""
     every = found.examples + sum(found.set_aside.values())
     return "; ".join(
@@ -203,7 +205,7 @@ def _aside(found: Found) -> str:
 
 
 def _mute(names: list[str], of: int, kind: str) -> str:
-    """What a check that conforms has said little of."""
+    """Describe the outputs of which no number was large against its bound."""
     these = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
     what = "the gradients of" if kind == "gradient" else "the outputs"
     return f"of {what} {these} ({len(names)} of {of}) no number was large against its bound"

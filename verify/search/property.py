@@ -17,7 +17,7 @@ from verify.search.outcome import Outcome
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from verify.search.found import Found
+    from verify.search.record import SearchRecord
 
 Case = TypeVar("Case")
 _T = TypeVar("_T")
@@ -56,7 +56,7 @@ class Property(ABC, Generic[Case]):
 
     @abstractmethod
     def judge(self, case: Case) -> Outcome:
-        """How the callable fares at one example.
+        """Judge the callable at one example.
 
         Raises:
             Unsupported: it does not support what is asked there.
@@ -64,18 +64,18 @@ class Property(ABC, Generic[Case]):
         """
 
     def judge_group(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        """How it fares at each of several examples, in order."""
+        """Judge the callable at each of several examples, in order."""
         return map(self.judge, cases)
 
     def sought(self) -> Iterable[tuple[int, SearchStrategy[Any]]]:
-        """What Hypothesis searches beyond the planned examples: how many draws of which strategy; see :meth:`made`."""
+        """What Hypothesis searches beyond the planned examples: how many draws of which strategy; see :meth:`make_cases`."""
         return ()
 
-    def made(self, drawn: Any) -> Sequence[Case]:
+    def make_cases(self, drawn: Any) -> Sequence[Case]:
         """The examples that a draw of Hypothesis stands for."""
         return drawn  # type: ignore[no-any-return]
 
-    def last_groups(self, found: Found) -> Iterator[Sequence[Case]]:
+    def last_groups(self, found: SearchRecord) -> Iterator[Sequence[Case]]:
         """More planned examples, chosen by what was found so far."""
         return iter(())
 
@@ -98,7 +98,7 @@ class Property(ABC, Generic[Case]):
         """What tells the property from others of its name, such as the callable and the formula."""
         return ()
 
-    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+    def conclude(self, found: SearchRecord, result: CheckResult) -> Iterable[CheckResult]:
         """What is reported, given what the loop found."""
         return [result]
 
@@ -107,7 +107,7 @@ CLEAR = 10.0
 """A simpler example must still fail by this factor, if the first one did: no borderline cases."""
 
 
-def grouped(items: Iterable[_T], at_once: bool = False) -> Iterator[list[_T]]:
+def group_items(items: Iterable[_T], at_once: bool = False) -> Iterator[list[_T]]:
     """Items in groups, in order: one, three, then all that are left. The first must not wait for the others to be drawn.
 
     ``at_once``: in one group, since a violation that no search before has seen is not likely to be in the first.
@@ -119,11 +119,11 @@ def grouped(items: Iterable[_T], at_once: bool = False) -> Iterator[list[_T]]:
             yield part
 
 
-def announced(cases: Sequence[_T], announce: Callable[[Sequence[_T]], None]) -> Sequence[_T]:
+def announce_cases(cases: Sequence[_T], announce: Callable[[Sequence[_T]], None]) -> Sequence[_T]:
     """The examples, announced to the oracle where there are several: those of equal sizes are evaluated together."""
     if len(cases) > 1:
         announce(cases)
     return cases
 
 
-__all__ = ["CLEAR", "SECONDS", "NotRunnable", "Property", "announced", "grouped"]
+__all__ = ["CLEAR", "SECONDS", "NotRunnable", "Property", "announce_cases", "group_items"]

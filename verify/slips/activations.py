@@ -18,20 +18,20 @@ from verify.slips.spots import Spot, Written
 HALF, ONE, ZERO = Literal(sympy.Rational(1, 2)), Literal(sympy.Integer(1)), Literal(sympy.Integer(0))
 
 
-def _called(name: str, argument: Any) -> Any:
+def _make_call(name: str, argument: Any) -> Any:
     return Func(Str(name), argument)
 
 
 def _gelu(u: Any) -> Any:
     return Times(
-        Times(HALF, u), Plus(ONE, _called("erf", Over(u, _called("sqrt", Literal(sympy.Integer(2))))))
+        Times(HALF, u), Plus(ONE, _make_call("erf", Over(u, _make_call("sqrt", Literal(sympy.Integer(2))))))
     )
 
 
 def _gelu_tanh(u: Any) -> Any:
     cubic = Times(Literal(sympy.Rational(44715, 10**6)), Power(u, Literal(sympy.Integer(3))))
     inner = Times(Literal(sympy.Rational(7978845608028654, 10**16)), Plus(u, cubic))
-    return Times(Times(HALF, u), Plus(ONE, _called("tanh", inner)))
+    return Times(Times(HALF, u), Plus(ONE, _make_call("tanh", inner)))
 
 
 def _relu(u: Any, below: Any = ZERO) -> Any:
@@ -43,13 +43,13 @@ ACTIVATIONS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("ReLU", _relu),
     ("GELU", _gelu),
     ("GELU by tanh", _gelu_tanh),
-    ("SiLU", lambda u: Times(u, _called("sigmoid", u))),
+    ("SiLU", lambda u: Times(u, _make_call("sigmoid", u))),
     (
         "GELU by a sigmoid",
-        lambda u: Times(u, _called("sigmoid", Times(Literal(sympy.Rational(1702, 1000)), u))),
+        lambda u: Times(u, _make_call("sigmoid", Times(Literal(sympy.Rational(1702, 1000)), u))),
     ),
-    ("tanh", lambda u: _called("tanh", u)),
-    ("a sigmoid", lambda u: _called("sigmoid", u)),
+    ("tanh", lambda u: _make_call("tanh", u)),
+    ("a sigmoid", lambda u: _make_call("sigmoid", u)),
     ("leaky ReLU", lambda u: _relu(u, Times(Literal(sympy.Rational(1, 100)), u))),
     ("a squared ReLU", lambda u: Power(_relu(u), Literal(sympy.Integer(2)))),
 )
@@ -83,12 +83,12 @@ SIMILAR = (("tanh", "sigmoid", "erf"), ("sin", "cos"))
 """Functions that are taken for one another."""
 
 
-def exchanged(node: Any, one: str, two: str) -> Any:
+def exchange_functions(node: Any, one: str, two: str) -> Any:
     """A line with two functions exchanged for each other."""
 
     def rule(part: Basic) -> Basic | None:
         if isinstance(part, Func) and part.name in (one, two):
-            return _called(two if part.name == one else one, part.args[1])
+            return _make_call(two if part.name == one else one, part.args[1])
         return None
 
     return transform(node, rule)
@@ -111,4 +111,4 @@ def functions(spot: Spot) -> Written:
         yield f"{{line}} has an absolute value in the place of {part}", Func(Str("abs"), part.args[0])
 
 
-__all__ = ["SIMILAR", "activations", "applied", "exchanged", "functions"]
+__all__ = ["SIMILAR", "activations", "applied", "exchange_functions", "functions"]

@@ -19,7 +19,7 @@ DIGITS = 10**9
 COLUMN = sympy.Symbol("column", integer=True)
 
 
-def _split(part: Any) -> tuple[Any, Any] | None:
+def _split_quotient(part: Any) -> tuple[Any, Any] | None:
     """Numerator and denominator of a number made of a place and a size, such as 2·i/d."""
     if not isinstance(part, Literal):
         return None
@@ -30,7 +30,7 @@ def _split(part: Any) -> tuple[Any, Any] | None:
 
 def quotients(spot: Spot) -> Written:
     """A quotient of a place and a size: rounded, doubled, halved, inverted, of columns for pairs."""
-    if _split(spot.part) is None:
+    if _split_quotient(spot.part) is None:
         return
     part, value = spot.part, spot.part.value
     yield from _columns(spot, value)
@@ -53,7 +53,7 @@ def quotients(spot: Spot) -> Written:
 
 def even_sizes(spot: Spot) -> Written:
     """A quotient by a size that is rounded to an even one: wrong for odd ones alone."""
-    split = _split(spot.part)
+    split = _split_quotient(spot.part)
     if split is None:
         return
     numerator, denominator = split
@@ -111,12 +111,12 @@ def bases(spot: Spot) -> Written:
         f"{{line}} has a product, {base}·{exponent}, in the place of the power {part}",
         Times(base, exponent),
     )
-    yield from _rounded_logarithms(spot, base, exponent)
+    yield from _round_logarithms(spot, base, exponent)
 
 
-def _rounded_logarithms(spot: Spot, base: Ref, exponent: Node) -> Written:
+def _round_logarithms(spot: Spot, base: Ref, exponent: Node) -> Written:
     """-log(b) / d // 2 and its like, whose quotients are whole numbers: // binds as tightly as /."""
-    split, number = _split(exponent), spot.flat.constants.get(base.tensor.name)
+    split, number = _split_quotient(exponent), spot.flat.constants.get(base.tensor.name)
     if split is None or number is None:
         return
     places, size = split

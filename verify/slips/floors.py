@@ -28,7 +28,7 @@ def at_least(what: Any, least: Any) -> Any:
     return Case(Compare(Str("<"), what, number), least, what)
 
 
-def unfloored(spot: Spot) -> Any | None:
+def remove_floor(spot: Spot) -> Any | None:
     """A root below which a number called ε is added, without it; nothing where the part is none."""
     part = spot.part
     if not (isinstance(part, Func) and part.name == "sqrt" and isinstance(part.args[1], Plus)):
@@ -40,7 +40,7 @@ def unfloored(spot: Spot) -> Any | None:
 
 def floors(spot: Spot) -> Written:
     """Every other way in which a root is kept from 0."""
-    plain = unfloored(spot)
+    plain = remove_floor(spot)
     if plain is None:
         return
     kept, eps = spot.part.args[1].args
@@ -75,4 +75,4 @@ def _terms(spot: Spot, kept: Any) -> Any | None:
     return None
 
 
-__all__ = ["at_least", "floors", "unfloored"]
+__all__ = ["at_least", "floors", "remove_floor"]

@@ -14,17 +14,17 @@ from spec.language.expr import TRUE, Always, Case, Func, Leaf, Literal, Minus, N
 from spec.language.trees import refs
 
 
-def unmasked(node: Any, enter: Callable[[Any, Any], Any], condition: Any = TRUE) -> Any:
+def remove_masks(node: Any, enter: Callable[[Any, Any], Any], condition: Any = TRUE) -> Any:
     """A part without its conditions; ``enter(u, condition)`` stands in the place of each u whose exponential they guarded."""
     if isinstance(node, Case) and _masks(node.args[0]):
-        return unmasked(node.args[1], enter, node.args[0])
+        return remove_masks(node.args[1], enter, node.args[0])
     if isinstance(node, Bound) and _masks(node.where):
-        return node.func(unmasked(node.body, enter, node.where), *node.args[1:4], TRUE)
+        return node.func(remove_masks(node.body, enter, node.where), *node.args[1:4], TRUE)
     if isinstance(node, Func) and node.name == "exp" and not isinstance(condition, Always):
         return Func(node.args[0], enter(node.args[1], condition))
     if isinstance(node, Leaf | Str | Ref | Literal) or not node.args:
         return node
-    return node.func(*(unmasked(a, enter, condition) if isinstance(a, Basic) else a for a in node.args))
+    return node.func(*(remove_masks(a, enter, condition) if isinstance(a, Basic) else a for a in node.args))
 
 
 def _masks(condition: Any) -> bool:
@@ -41,7 +41,7 @@ def fill(value: Any) -> Callable[[Any, Any], Any]:
     return lambda u, condition: Case(condition, u, Literal(sympy.sympify(value)))
 
 
-def _lowered(value: int) -> Callable[[Any, Any], Any]:
+def _lower_masked(value: int) -> Callable[[Any, Any], Any]:
     by = Literal(sympy.Integer(value))
     return lambda u, condition: Minus(u, Times(by, _number(Not(condition))))
 
@@ -61,7 +61,7 @@ MASKS: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
         for value in (-1, -2, -5, -10, -20, -50, -100)
     ),
     *(
-        (f"hidden scores are lowered by {value} only, and still count", _lowered(value))
+        (f"hidden scores are lowered by {value} only, and still count", _lower_masked(value))
         for value in (1, 2, 5, 10, 20, 50, 100)
     ),
     (
@@ -72,4 +72,4 @@ MASKS: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
 """What becomes of a mask that is not a condition but a number among the scores."""
 
 
-__all__ = ["MASKS", "fill", "unmasked"]
+__all__ = ["MASKS", "fill", "remove_masks"]

@@ -31,7 +31,7 @@ from spec.language.expr import (
 from spec.language.trees import free_symbols, refs, substitute, walk
 from verify.slips.activations import activations, applied, functions
 from verify.slips.angles import bases, even_sizes, quotients, turns
-from verify.slips.spots import Spot, Written, fixed
+from verify.slips.spots import Spot, Written, depends_on_sizes_alone
 from verify.slips.sums import axes, ends, padded, separate
 
 ONE = Literal(sympy.Integer(1))
@@ -73,7 +73,7 @@ def scales(spot: Spot) -> Written:
 
 
 def _of(node: Any) -> bool:
-    return fixed(node) and bool(free_symbols(node))
+    return depends_on_sizes_alone(node) and bool(free_symbols(node))
 
 
 def sizes(spot: Spot) -> Written:
@@ -138,7 +138,7 @@ def comparisons(spot: Spot) -> Written:
     )
 
 
-def hidden(spot: Spot) -> Written:
+def unapplied_conditions(spot: Spot) -> Written:
     """A condition that is not applied where it belongs: in one sum, or around one value."""
     part = spot.part
     if isinstance(part, Bound) and part.where != TRUE:
@@ -165,7 +165,7 @@ def hidden(spot: Spot) -> Written:
             yield f"the condition {one} is not applied in {{line}}", other
 
 
-def left_out(spot: Spot) -> Written:
+def missing_terms(spot: Spot) -> Written:
     """A term or factor that is missing."""
     part = spot.part
     if isinstance(part, Plus):
@@ -194,7 +194,7 @@ def signs(spot: Spot) -> Written:
         yield "the sign of {line} is wrong", Negative(part)
 
 
-def weighted(spot: Spot) -> Written:
+def means_and_epsilons(spot: Spot) -> Written:
     """ε moved: out of a root, or into one; a mean for a sum, and a sum for a mean."""
     part = spot.part
     if isinstance(part, Func) and part.name == "sqrt" and isinstance(part.args[1], Plus):
@@ -310,7 +310,7 @@ def residuals(spot: Spot) -> Written:
 RULES: tuple[Callable[[Spot], Written], ...] = (
     scales,
     comparisons,
-    hidden,
+    unapplied_conditions,
     separate,
     axes,
     quotients,
@@ -318,9 +318,9 @@ RULES: tuple[Callable[[Spot], Written], ...] = (
     turns,
     sizes,
     even_sizes,
-    weighted,
+    means_and_epsilons,
     activations,
-    left_out,
+    missing_terms,
     distributed,
     gathered,
     residuals,

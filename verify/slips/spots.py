@@ -66,13 +66,13 @@ def spots(flat: Flat, line: Definition) -> Iterator[Spot]:
     yield from below(line.right, False, lambda new: new)
 
 
-def rewritten(flat: Flat, rights: Mapping[Definition, Any]) -> Flat:
+def rewrite_lines(flat: Flat, rights: Mapping[Definition, Any]) -> Flat:
     """A statement with other right sides in some lines."""
     lines = tuple(replace(line, right=rights[line]) if line in rights else line for line in flat.lines)
     return replace(flat, lines=lines)
 
 
-def fixed(node: Any) -> bool:
+def depends_on_sizes_alone(node: Any) -> bool:
     """Whether a part depends on sizes alone."""
     return (
         isinstance(node, Literal | Func | Power | Times | Over)
@@ -81,4 +81,4 @@ def fixed(node: Any) -> bool:
     )
 
 
-__all__ = ["Spot", "Written", "fixed", "rewritten", "spots"]
+__all__ = ["Spot", "Written", "depends_on_sizes_alone", "rewrite_lines", "spots"]

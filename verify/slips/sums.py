@@ -29,7 +29,7 @@ def shares(flat: Flat, node: Any) -> bool:
     return any(isinstance(part, Over) and isinstance(part.args[1], SumOf) for part in walk(node))
 
 
-def _weighted(spot: Spot) -> Iterator[tuple[SumOf, Any, Any]]:
+def _find_weighted_sums(spot: Spot) -> Iterator[tuple[SumOf, Any, Any]]:
     """A sum of what is read times its weights: the sum, the weights, what is read."""
     part = spot.part
     if isinstance(part, SumOf) and isinstance(part.body, Times):
@@ -39,9 +39,9 @@ def _weighted(spot: Spot) -> Iterator[tuple[SumOf, Any, Any]]:
                 yield part, by, read
 
 
-def unweighted(spot: Spot) -> Written:
+def drop_weights(spot: Spot) -> Written:
     """Weights that have no effect on what is read: its sum or its mean, over all that there is or what is permitted."""
-    for part, by, read in _weighted(spot):
+    for part, by, read in _find_weighted_sums(spot):
         said = f"the weights {by} have no effect on what is read: {{line}} "
         every = ((part.where, "permitted"), (TRUE, "all")) if part.where != TRUE else ((TRUE, "all"),)
         for where, which in every[::-1]:
@@ -140,4 +140,4 @@ def ends(spot: Spot) -> Written:
             )
 
 
-__all__ = ["axes", "ends", "padded", "separate", "unweighted"]
+__all__ = ["axes", "ends", "padded", "separate", "drop_weights"]

@@ -21,7 +21,7 @@ OF_OTHERS = ("torch", "numpy", "jax", "jaxlib", "verify")
 """Packages in whose lines nobody looks for a mistake of their own."""
 
 
-def advised(error: BaseException) -> str:
+def advise(error: BaseException) -> str:
     """What is sure about a callable whose every call raised this: what to do, or else the line of its own in which it happens."""
     text = complaint(error)
     if isinstance(error, ImportError):
@@ -73,7 +73,7 @@ def misfit(
             ("", ""),
         )
     wanted = f"a tensor of shape {shapes[0]}" if count == 1 else f"{count} tensors ({', '.join(names)})"
-    return f"returned {_what(result, count)}, expected {wanted}", _picked(result, count, shapes)
+    return f"returned {_what(result, count)}, expected {wanted}", _advise_pick(result, count, shapes)
 
 
 def _rank(part: torch.Tensor, rank: int, shape: tuple[int, ...], name: str) -> tuple[str, str]:
@@ -95,7 +95,7 @@ def _what(result: Any, count: int) -> str:
     return f"a {said}" if not isinstance(result, tuple | list) else said
 
 
-def _picked(result: Any, count: int, shapes: Sequence[tuple[int, ...]]) -> str:
+def _advise_pick(result: Any, count: int, shapes: Sequence[tuple[int, ...]]) -> str:
     """Advice for something that is no tensor, or not as many."""
     if result is None:
         return "let it return what it computes"
@@ -122,4 +122,4 @@ def _items(result: Any) -> Iterator[tuple[Any, Any]]:
     return iter(result.items()) if isinstance(result, Mapping) else enumerate(result)
 
 
-__all__ = ["advised", "misfit"]
+__all__ = ["advise", "misfit"]

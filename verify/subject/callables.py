@@ -15,7 +15,7 @@ from verify.adapt.adapter import Adapter, Bound
 from verify.faults import Unusable
 from verify.inputs.given import given_words, implied_sizes, with_given
 from verify.inputs.size_rules import Supported
-from verify.subject.wording import shown
+from verify.subject.wording import show_value
 
 
 def callable_for(formula: Formula, fn: Any) -> Callable[..., Any]:
@@ -25,7 +25,7 @@ def callable_for(formula: Formula, fn: Any) -> Callable[..., Any]:
         Unusable: what cannot be called, a class, or a function whose call only makes a coroutine or a generator.
     """
     if not callable(fn):
-        raise Unusable(f"{formula.id}: {shown(fn)} is not callable")
+        raise Unusable(f"{formula.id}: {show_value(fn)} is not callable")
     if isinstance(fn, type):
         raise Unusable(
             f"{formula.id}: {fn.__name__} is a class; give an instance of it, or a function "
@@ -54,7 +54,7 @@ def with_words(
     if not words:
         return fn, formula, sizes, fixed, ()
     if own:
-        fn = fn.restricted(fixed={name: value for name, value in own.items() if name not in words})
+        fn = fn.with_changes(fixed={name: value for name, value in own.items() if name not in words})
     numbers = {name: value for name, value in (fixed or {}).items() if name not in words}
     rules = {**implied_sizes(formula, words), **(sizes if isinstance(sizes, Mapping) else {})}
     said = tuple(f"{name} = {word}" for name, word in words.items())
@@ -64,11 +64,11 @@ def with_words(
 def with_fixed(fn: Any, fixed: Any) -> Any:
     """An adapter that knows, too, which numbers are fixed; any other callable as it is."""
     if isinstance(fn, Adapter) and isinstance(fixed, Mapping):
-        return fn.restricted(fixed={**fn.fixed, **fixed})
+        return fn.with_changes(fixed={**fn.fixed, **fixed})
     return fn
 
 
-def supported_by(
+def find_supported(
     fn: Any, formula: Formula, sizes: Any = None, fixed: Any = None, few_shapes: bool | None = None
 ) -> Supported:
     """What a callable supports, as it is said beside it; and as an adapter says by itself.

@@ -19,17 +19,17 @@ import torch
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.formula import Formula
-from verify.faults import Fault, Unsupported, Unusable, blamed
+from verify.faults import Fault, Unsupported, Unusable, classify_error
 from verify.inputs.dtypes import NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.subject.arguments import Passing
 from verify.subject.callables import callable_for
 from verify.subject.containment import Containment, Overdue, Raised
-from verify.subject.passing import Passing
-from verify.subject.preserved import Preserved
-from verify.subject.returned import held, one_more, shared, values
-from verify.subject.sandbox import GENERATORS, seeded
-from verify.subject.signature import in_place, taken
-from verify.subject.wording import called, describe
+from verify.subject.preserved import TensorSnapshot
+from verify.subject.returned import check_results, find_shared_storage, one_more, values
+from verify.subject.sandbox import GENERATORS, use_seed
+from verify.subject.signature import in_place, read_signature
+from verify.subject.wording import describe, name_callable
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Caller(Passing):
     ) -> None:
         super().__init__(formula, device, dict(sizes.fixed))
         self.fn = callable_for(formula, fn)
-        self.name, self.sizes = name or called(self.fn), sizes
+        self.name, self.sizes = name or name_callable(self.fn), sizes
         law = formula.law
         self.returns: tuple[Tensor, ...] = formula.outputs if law is None else law.returns
-        self.taken = taken(self.fn, formula, dict(sizes.fixed), self.name)
+        self.taken = read_signature(self.fn, formula, dict(sizes.fixed), self.name)
         self.takes_mask, self.left_out = self.taken.mask, self.taken.left_out
         if self.taken.by_name:
             self.fn = in_place(self.fn, len(formula.inputs) - len(self.left_out), self.taken.by_name)
@@ -87,7 +87,7 @@ class Caller(Passing):
 
     def __call__(self, *arguments: Any) -> Any:
         """Call with ready-made arguments; whatever goes wrong is a :class:`Fault` or :class:`Unsupported`."""
-        return self.guarded(self._work(arguments), arguments)
+        return self.run_guarded(self._work(arguments), arguments)
 
     def _work(self, arguments: Sequence[Any]) -> Callable[[], Any]:
         """The call itself. What an adapter builds for it is built before: it is no part of what is judged.
@@ -107,12 +107,12 @@ class Caller(Passing):
         generator = next((each for each in left.values() if isinstance(each, torch.Generator)), None)
         return call if generator is None else seeding(call, generator, self.device)
 
-    def guarded(self, work: Callable[[], Any], arguments: Sequence[Any], shapes: str = "") -> Any:
+    def run_guarded(self, work: Callable[[], Any], arguments: Sequence[Any], shapes: str = "") -> Any:
         """Run user code (the call, or the backward pass) and put right what it leaves behind.
 
         ``shapes`` describes the arguments, if whoever calls has described them already.
         """
-        kept = [Preserved(a) for a in arguments if isinstance(a, torch.Tensor)]
+        kept = [TensorSnapshot(a) for a in arguments if isinstance(a, torch.Tensor)]
         shapes = shapes or describe(self.formula, arguments)
         dtype = next((NAMES[a.dtype] for a in kept if a.dtype in NAMES), "float32")
         begin = f"{self.formula.id}: {self.name}"
@@ -127,13 +127,15 @@ class Caller(Passing):
                 raise error from None
             if dtype in self.declined:
                 raise Unsupported(self.declined[dtype]) from error
-            raise blamed(error, begin, dtype, dtype in self.supported, shapes) from error
+            raise classify_error(error, begin, dtype, dtype in self.supported, shapes) from error
         finally:
             self._settle(kept, arguments, shapes, dtype)
         self.supported.add(dtype)
         return result
 
-    def _settle(self, kept: Sequence[Preserved], arguments: Sequence[Any], shapes: str, dtype: str) -> None:
+    def _settle(
+        self, kept: Sequence[TensorSnapshot], arguments: Sequence[Any], shapes: str, dtype: str
+    ) -> None:
         meddled = self.containment.meddled
         damaged = [place for place, each in enumerate(kept) if each.changed]
         if not meddled and not damaged:
@@ -165,7 +167,7 @@ class Caller(Passing):
             )
 
     @cached_property
-    def expected_on(self) -> str:
+    def expected_device(self) -> str:
         """The device that results are held to be on: that of the inputs; any where these are sizes alone."""
         return "" if all(map(is_size, self.formula.inputs)) else self.device
 
@@ -208,19 +210,19 @@ class Caller(Passing):
             Unsupported: the type is declared unsupported.
         """
         shapes = describe(self.formula, arguments)
-        result = self.guarded(self._work(arguments), arguments, shapes)
+        result = self.run_guarded(self._work(arguments), arguments, shapes)
         if dtype in self.declined:  # it returns, but in another type
             raise Unsupported(self.declined[dtype])
         begin = f"{self.formula.id}: {self.name}"
-        found = held(result, self.returns, sizes, batch, dtype, self.expected_on, begin, shapes)
+        found = check_results(result, self.returns, sizes, batch, dtype, self.expected_device, begin, shapes)
         names = [t.name for t in self.returns]
         passed = [(item.name, value) for item, value in zip(self.formula.inputs, arguments, strict=False)]
-        for output, home in shared(list(zip(names, found, strict=True)), passed):
+        for output, home in find_shared_storage(list(zip(names, found, strict=True)), passed):
             self.aliases.setdefault(output, home)
         return found
 
     @contextmanager
-    def overwritten(self, outputs: Sequence[torch.Tensor]) -> Iterator[bool]:
+    def overwrite_results(self, outputs: Sequence[torch.Tensor]) -> Iterator[bool]:
         """Write to the results of a call, as arithmetic in place does, for as long as the block lasts: what else lies there is
         needed later. Whether there was any that can be written to.
         """
@@ -255,7 +257,7 @@ class Caller(Passing):
         found: dict[str, Any] = dict.fromkeys(leaves)
         if carried:
             given = [out for out, _ in carried], [seed for _, seed in carried], list(leaves.values()), again
-            slopes = self.guarded(partial(pulled_back, *given), arguments)
+            slopes = self.run_guarded(partial(pull_back, *given), arguments)
             found = dict(zip(leaves, slopes, strict=True))
         return found
 
@@ -265,13 +267,13 @@ def seeding(call: Callable[[], Any], generator: torch.Generator, device: str) ->
 
     def seeded_call() -> Any:
         number = torch.randint(2**32, (), generator=generator, device=generator.device)
-        with seeded(int(number), device):
+        with use_seed(int(number), device):
             return call()
 
     return seeded_call
 
 
-def pulled_back(
+def pull_back(
     outputs: Sequence[torch.Tensor],
     seeds: Sequence[torch.Tensor],
     leaves: Sequence[torch.Tensor],

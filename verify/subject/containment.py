@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from verify import last_call
-from verify.subject.ending import Deadline, interrupted, unable_to_exit
+from verify.subject.ending import Deadline, unable_to_exit, was_interrupted
 from verify.subject.sandbox import GlobalState, making_tensors_on
 
 LIMIT, HUNG_LIMIT = 20.0, 0.5
@@ -55,7 +55,7 @@ class Containment:
         state = GlobalState(self.device)
         limit = HUNG_LIMIT if self.hung else LIMIT if self.answered else AT_FIRST * LIMIT
         self.meddled = []
-        last_call.begins(name)
+        last_call.record_call(name)
         try:
             with warnings.catch_warnings(), Deadline(limit), unable_to_exit():
                 warnings.simplefilter("ignore")
@@ -65,11 +65,11 @@ class Containment:
             self.hung = True
             raise Overdue(f"did not return within {limit:g} s") from None
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and interrupted():
+            if isinstance(error, KeyboardInterrupt) and was_interrupted():
                 raise
             raise Raised(error) from error
         finally:
-            last_call.ended()
+            last_call.record_end()
             self.meddled = state.restore()
         self.answered = True
         return result

@@ -14,7 +14,7 @@ from types import FrameType
 _pressed = False
 
 
-def interrupted() -> bool:
+def was_interrupted() -> bool:
     """Whether Ctrl-C was really pressed (a callable may raise ``KeyboardInterrupt`` by itself).
 
     Where it is ignored, as in a job that a script runs in the background, nobody can have pressed it.
@@ -29,7 +29,7 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def listening() -> Iterator[None]:
+def watch_interrupts() -> Iterator[None]:
     """Tell a real Ctrl-C from a raised ``KeyboardInterrupt``, in the main thread and with Python's own handler."""
     global _pressed
     plain = threading.current_thread() is threading.main_thread()
@@ -164,4 +164,11 @@ def unable_to_exit() -> Iterator[None]:
         os._exit = saved
 
 
-__all__ = ["Deadline", "importing_or_compiling", "interrupted", "listening", "stoppable", "unable_to_exit"]
+__all__ = [
+    "Deadline",
+    "importing_or_compiling",
+    "was_interrupted",
+    "watch_interrupts",
+    "stoppable",
+    "unable_to_exit",
+]

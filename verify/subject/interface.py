@@ -22,11 +22,11 @@ from verify.inputs.examples import Recipe, Space
 from verify.inputs.ranges import Ranges, real_numbers, span_said
 from verify.inputs.size_rules import Supported, line
 from verify.inputs.sizes import entries
-from verify.subject.advice import advised, misfit
+from verify.subject.advice import advise, misfit
 from verify.subject.caller import Caller
-from verify.subject.leading import led, positioned, said
+from verify.subject.leading_dimensions import accept_any_lead, describe_leading, positioned
 from verify.subject.signature import matched
-from verify.subject.size_search import ENTRIES, related, rules_for
+from verify.subject.size_search import ENTRIES, draw_related, rules_for
 
 ODD, EVEN = (3, 5, 7, 11, 13, 17, 19, 23), (2, 4, 6, 10, 14, 22, 26, 34)
 """Distinct sizes of the first calls, in the order of the formula's sizes."""
@@ -78,7 +78,9 @@ class Interviewer:
 
     def sizes(self, offered: Sequence[int]) -> dict[Size, int]:
         """Supported sizes near these; smaller ones where the inputs would be large, as those of a stack of many layers."""
-        near = self.caller.sizes.settled(dict(zip(self.space.symbols, (*offered, *offered), strict=False)))
+        near = self.caller.sizes.adjust_sizes(
+            dict(zip(self.space.symbols, (*offered, *offered), strict=False))
+        )
         return near if entries(self.formula, near) <= ENTRIES else self.space.sizing.affordable(near)
 
     def usual(self, dtype: str) -> list[Trial]:
@@ -102,7 +104,7 @@ class Interviewer:
         if self.caller.hung or time.monotonic() > self.until:
             made.failure = "it was not called any more: the time was over"
             return made
-        example = self.space.example(Recipe(0, 0, 0, mask, 0, 0), dtype, batch, sizes=sizes).changed(
+        example = self.space.example(Recipe(0, 0, 0, mask, 0, 0), dtype, batch, sizes=sizes).replace_inputs(
             **(numbers or {})
         )
         arguments = self.caller.arguments(example.inputs, dtype, generator_seed=0)
@@ -111,7 +113,7 @@ class Interviewer:
         try:
             result = self.caller(*arguments)
         except (Fault, Unsupported) as fault:
-            made.failure, made.advice = str(fault), advised(fault.__cause__ or fault)
+            made.failure, made.advice = str(fault), advise(fault.__cause__ or fault)
             made.declared = isinstance(fault, Unsupported)
             return made
         if new:  # it may have set something up, for long
@@ -129,11 +131,11 @@ class Interviewer:
         """Whether a call that failed returns when it is made again: then no rule says what is taken."""
         return bool(failed.failure) and not self.trial(failed.sizes, failed.batch, failed.dtype).failure
 
-    def somewhere(self, kinds: Sequence[str]) -> Trial | None:
+    def find_success(self, kinds: Sequence[str]) -> Trial | None:
         """A call that succeeds at other sizes, in any of these types."""
         for kind in kinds:
             for batch in self.batches:
-                for sizes in islice(related(self.space.symbols, self.caller.sizes, 1), ELSEWHERE):
+                for sizes in islice(draw_related(self.space.symbols, self.caller.sizes, 1), ELSEWHERE):
                     if entries(self.formula, sizes) > ENTRIES:
                         continue
                     trial = self.trial(sizes, batch, kind)
@@ -180,7 +182,7 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
             found.sentences.append("it draws for one position: called with one after the other")
         else:
             caller.fn = before
-    good = good or asked.somewhere(kinds)
+    good = good or asked.find_success(kinds)
     if good is None:
         first = next((t for t in trials if not t.declared), trials[0])
         given = matched(caller.fn, caller.passed) if " raised " in first.failure else ""
@@ -193,7 +195,7 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
             found.declined[kind] = trial.failure
     caller.declined |= found.declined
     _require_masks(asked, good)
-    _leading(asked, good, found)
+    _find_leading(asked, good, found)
     _sizes(asked, good, every[good.dtype], found)
     _numbers(asked, good, found)
     return found
@@ -218,17 +220,17 @@ def _require_masks(asked: Interviewer, good: Trial) -> None:
         raise Unusable(": ".join(filter(None, told)) + f"; {how}")
 
 
-def _leading(asked: Interviewer, good: Trial, found: Interface) -> None:
+def _find_leading(asked: Interviewer, good: Trial, found: Interface) -> None:
     """How many leading dimensions it takes."""
     caller = asked.caller
     tried = [asked.trial(good.sizes, batch, good.dtype) for batch in asked.batches]
     allowed = [len(trial.batch) for trial in tried if not trial.failure]
     if not asked.data or len(allowed) in (0, len(asked.batches)):
         return
-    caller.fn = led(caller.fn, caller.formula, allowed)
+    caller.fn = accept_any_lead(caller.fn, caller.formula, allowed)
     caller.leading = tuple(allowed)
     found.sentences.append(
-        f"it takes {said(allowed)} (else {_short(next(t for t in tried if t.failure))}): called so"
+        f"it takes {describe_leading(allowed)} (else {_short(next(t for t in tried if t.failure))}): called so"
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from spec.language.own import module_at
 from verify.faults import complaint
 from verify.subject.ending import unable_to_exit
-from verify.subject.streams import streams_kept
+from verify.subject.streams import keep_streams
 
 OURS = ("spec", "impl", "verify")
 ADAPTS = "takes nothing and returns verify.adapt.module(…), as on the page Check a module"
@@ -58,7 +58,7 @@ def callable_at(where: str) -> Callable[..., Any]:
         raise Unloadable(f"{where} is not callable: it is {_an(type(found).__name__)}")
     if isinstance(found, type):
         raise Unloadable(f"{where} is a class; name an instance of it, or a function that {ADAPTS}")
-    return _made(found, where)
+    return _make_callable(found, where)
 
 
 def gives_the_callable(found: Any) -> bool:
@@ -71,7 +71,7 @@ def gives_the_callable(found: Any) -> bool:
         return False
 
 
-def _made(found: Any, where: str) -> Callable[..., Any]:
+def _make_callable(found: Any, where: str) -> Callable[..., Any]:
     if not gives_the_callable(found):
         return found  # type: ignore[no-any-return]
     try:
@@ -93,7 +93,7 @@ def _from_name(name: str) -> ModuleType:
         sys.path.insert(0, here)
     importlib.invalidate_caches()
     try:
-        with unable_to_exit(), streams_kept():
+        with unable_to_exit(), keep_streams():
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
@@ -120,7 +120,7 @@ def _from_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
     try:
-        with unable_to_exit(), streams_kept():
+        with unable_to_exit(), keep_streams():
             found.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]

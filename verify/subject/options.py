@@ -9,14 +9,14 @@ import torch
 
 from spec.language.formula import Formula
 from spec.language.registry import UnknownFormula, find
-from verify.faults import Unusable, said_by
+from verify.faults import Unusable, describe_error
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.kinds import DEFAULT_TYPES
 from verify.limits import REAL, WHOLE
-from verify.subject.wording import shown
+from verify.subject.wording import show_value
 
 
-def found_formula(formula_id: Any) -> Formula:
+def find_formula(formula_id: Any) -> Formula:
     """The formula that is named, or given itself.
 
     Raises:
@@ -25,7 +25,9 @@ def found_formula(formula_id: Any) -> Formula:
     if isinstance(formula_id, Formula):
         return formula_id
     if not isinstance(formula_id, str):
-        raise Unusable(f"a formula is named by its ID, such as 'attention.softmax'; got {shown(formula_id)}")
+        raise Unusable(
+            f"a formula is named by its ID, such as 'attention.softmax'; got {show_value(formula_id)}"
+        )
     try:
         return find(formula_id)
     except UnknownFormula as error:
@@ -40,9 +42,9 @@ def whole_number(name: str, value: Any, least: int) -> int:
     """
     fits = not isinstance(value, bool | float | str) and hasattr(value, "__index__")
     if not fits or int(value) < least:
-        raise Unusable(f"{name} is a whole number of at least {least}; got {shown(value)}")
+        raise Unusable(f"{name} is a whole number of at least {least}; got {show_value(value)}")
     if int(value) > WHOLE:
-        raise Unusable(f"{name} is a whole number of 63 bits at most; got {shown(value)}")
+        raise Unusable(f"{name} is a whole number of 63 bits at most; got {show_value(value)}")
     return int(value)
 
 
@@ -55,7 +57,7 @@ def seconds(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool | str) or not isinstance(value, int | float) or not value >= 0:
-        raise Unusable(f"time_limit is a number of seconds, 0 or more; got {shown(value)}")
+        raise Unusable(f"time_limit is a number of seconds, 0 or more; got {show_value(value)}")
     return float(value) if value <= REAL else None
 
 
@@ -68,7 +70,7 @@ def positive(name: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool | str) or not isinstance(value, int | float) or not 0 < value <= REAL:
-        raise Unusable(f"{name} is a positive number; got {shown(value)}")
+        raise Unusable(f"{name} is a positive number; got {show_value(value)}")
     return float(value)
 
 
@@ -81,7 +83,7 @@ def types(dtypes: Any) -> list[str]:
     if dtypes is None:
         return list(DEFAULT_TYPES)
     if isinstance(dtypes, str | bytes | Mapping) or not isinstance(dtypes, Iterable):
-        raise Unusable(f"dtypes is a sequence of names, such as ['float32']; got {shown(dtypes)}")
+        raise Unusable(f"dtypes is a sequence of names, such as ['float32']; got {show_value(dtypes)}")
     names = [str(d).removeprefix("torch.") if isinstance(d, torch.dtype) else d for d in dtypes]
     if not names:
         raise Unusable("dtypes is empty: name at least one type, or none at all for the default")
@@ -103,7 +105,7 @@ def choices(formula: Formula, conventions: Any) -> dict[str, str]:
         isinstance(part, str) for pair in conventions.items() for part in pair
     ):
         raise Unusable(
-            f"{formula.id}: conventions map names to options, such as {{'eps': 'inside'}}; got {shown(conventions)}"
+            f"{formula.id}: conventions map names to options, such as {{'eps': 'inside'}}; got {show_value(conventions)}"
         )
     return dict(conventions)
 
@@ -115,11 +117,11 @@ def usable_device(device: Any) -> str:
         Unusable: no device, one that is absent, or one that holds no values.
     """
     if not isinstance(device, str | torch.device):
-        raise Unusable(f"device is a name such as 'cpu' or 'cuda:0'; got {shown(device)}")
+        raise Unusable(f"device is a name such as 'cpu' or 'cuda:0'; got {show_value(device)}")
     try:
         read = torch.zeros(1, device=device).item() == 0
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        said = said_by(error).partition(". ")[0]
+        said = describe_error(error).partition(". ")[0]
         raise Unusable(f"the device {str(device)!r} cannot be used: {said}") from None
     if not read:
         raise Unusable(f"the device {str(device)!r} cannot be used: it does not keep values")
@@ -128,7 +130,7 @@ def usable_device(device: Any) -> str:
 
 __all__ = [
     "choices",
-    "found_formula",
+    "find_formula",
     "positive",
     "seconds",
     "types",

@@ -10,7 +10,7 @@ import torch
 from verify.subject.returned import identical
 
 
-class Preserved:
+class TensorSnapshot:
     """A tensor, and what it held: its bytes where they lie in one piece in memory, which is quickest, else a copy."""
 
     __slots__ = ("address", "copy", "dtype", "held", "now", "shape")
@@ -34,7 +34,7 @@ class Preserved:
         return not identical(now, self.before())
 
     def before(self) -> torch.Tensor:
-        """What it was."""
+        """The tensor as it was."""
         if self.copy is not None:
             return self.copy
         if not self.held:
@@ -65,4 +65,4 @@ def _bytes(tensor: torch.Tensor) -> bytes | None:
     return ctypes.string_at(tensor.data_ptr(), tensor.nbytes) if tensor.numel() else b""
 
 
-__all__ = ["Preserved"]
+__all__ = ["TensorSnapshot"]

@@ -16,7 +16,7 @@ from verify.inputs.dtypes import DTYPES, NAMES
 from verify.subject.wording import kind
 
 
-def held(
+def check_results(
     result: Any,
     returns: Sequence[Tensor],
     sizes: Mapping[Size, int],
@@ -26,7 +26,7 @@ def held(
     begin: str,
     shapes: str,
 ) -> list[torch.Tensor]:
-    """What was returned, as a list of dense tensors of the declared shapes, dtypes and device.
+    """Check what was returned, and return it as a list of dense tensors of the declared shapes, dtypes and device.
 
     ``dtype`` None accepts any floating type, ``device`` "" any device; ``begin`` names formula and callable, ``shapes`` the
     inputs.
@@ -133,7 +133,7 @@ def identical(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and torch.equal(bits(a), bits(b))
 
 
-def shared(
+def find_shared_storage(
     returned: Sequence[tuple[str, torch.Tensor]], passed: Sequence[tuple[str, Any]]
 ) -> Iterator[tuple[str, str]]:
     """The outputs that lie in the storage of an input, each with that input."""
@@ -147,4 +147,4 @@ def shared(
             yield name, home
 
 
-__all__ = ["bits", "held", "identical", "one_more", "shared", "values"]
+__all__ = ["bits", "check_results", "identical", "one_more", "find_shared_storage", "values"]

@@ -41,8 +41,8 @@ class _Freezing:
 
 
 @contextmanager
-def what_exists_kept() -> Iterator[None]:
-    """Let the garbage collector pass over all that exists already: modules and statements, which nobody throws away meanwhile."""
+def freeze_existing_objects() -> Iterator[None]:
+    """Exempt all objects that exist already from garbage collection: modules and statements live on anyway."""
     state = _Freezing
     state.others = state.others or (not state.ours and bool(gc.get_freeze_count()))
     if state.ours or state.others:
@@ -58,8 +58,8 @@ def what_exists_kept() -> Iterator[None]:
 
 
 @contextmanager
-def default_device_aside() -> Iterator[torch.device | None]:
-    """Let new tensors be made on the CPU; what comes is where they were made before, if that was elsewhere."""
+def use_cpu_by_default() -> Iterator[torch.device | None]:
+    """Make new tensors on the CPU within the block; yields the device on which they were made before, if another."""
     before = _default_device()
     if before.type == "cpu":
         yield None
@@ -143,7 +143,7 @@ class _Python:
     def __init__(self) -> None:
         self.seen: tuple[bytes, Any] | None = None
         self.state: Any = None
-        self.inside = _twister() == _told(random.getstate())
+        self.inside = _twister() == _pack_state(random.getstate())
 
     def __call__(self) -> Any:
         """What ``random.getstate`` says."""
@@ -165,7 +165,7 @@ def _twister() -> bytes:
     return ctypes.string_at(id(_PYTHONS) + object.__basicsize__, _MT19937)
 
 
-def _told(state: Any) -> bytes:
+def _pack_state(state: Any) -> bytes:
     """What memory holds in such a state: the place, then the words."""
     *words, place = state[1]
     return struct.pack(f"@i{len(words)}I", place, *words)
@@ -216,17 +216,17 @@ WHOLE = ("mkldnn", "cudnn", "")
 PRECISIONS = ("cuda.matmul", "cudnn.conv", "cudnn.rnn", "mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn")
 """What of ``torch.backends`` may round the factors of products in float32, each as its ``fp32_precision`` says."""
 _NAMES = [f"torch.backends.{name}".rstrip(".") for name in (*WHOLE, *PRECISIONS)]
-_TOLD: Sequence[Any] = [attrgetter(name.partition(".")[2])(torch) for name in _NAMES]
+_BACKENDS: Sequence[Any] = [attrgetter(name.partition(".")[2])(torch) for name in _NAMES]
 
 
-def _said(name: str) -> Callable[[], str]:
+def _find_getter(name: str) -> Callable[[], str]:
     """What answers for ``fp32_precision``: torch's own function behind it, since it is asked twice for every call."""
     library, _, kind = name.partition(".")
     of = {"": "generic", "cudnn": "cuda"}.get(library, library)
     return partial(torch._C._get_fp32_precision_getter, of, kind or "all")
 
 
-_ASKED = [_said(name) for name in (*WHOLE, *PRECISIONS)]
+_GETTERS = [_find_getter(name) for name in (*WHOLE, *PRECISIONS)]
 _OLDER: Sequence[tuple[Callable[[], Any], Callable[[Any], None], Any]] = [
     (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest"),
     (torch._C._get_cublas_allow_tf32, partial(setattr, torch.backends.cuda.matmul, "allow_tf32"), False),
@@ -235,7 +235,7 @@ _OLDER: Sequence[tuple[Callable[[], Any], Callable[[Any], None], Any]] = [
 """How torch is asked and told the older way, and what it begins with."""
 
 
-def _asked(ask: Callable[[], Any]) -> Any:
+def _ask(ask: Callable[[], Any]) -> Any:
     try:
         return ask()
     except RuntimeError:  # what it was told the newer way contradicts it
@@ -247,16 +247,16 @@ def _precision() -> tuple[Any, ...]:
     try:
         older = [ask() for ask, _, _ in _OLDER]
     except RuntimeError:
-        older = [_asked(ask) for ask, _, _ in _OLDER]
-    return *older, *[ask() for ask in _ASKED]
+        older = [_ask(ask) for ask, _, _ in _OLDER]
+    return *older, *[ask() for ask in _GETTERS]
 
 
 def _set_precision(saved: tuple[Any, ...]) -> None:
     for (ask, tell, begins), before in zip(_OLDER, saved, strict=False):
-        if _asked(ask) != before:
+        if _ask(ask) != before:
             # What was contradicted is most likely what torch begins with.
             tell(begins if before is None else before)
-    for place, ask, before in zip(_TOLD, _ASKED, saved[len(_OLDER) :], strict=True):
+    for place, ask, before in zip(_BACKENDS, _GETTERS, saved[len(_OLDER) :], strict=True):
         if ask() != before:
             place.fp32_precision = before
 
@@ -338,7 +338,7 @@ class GlobalState:
 
 
 @contextmanager
-def seeded(seed: int, device: str = "cpu") -> Iterator[None]:
+def use_seed(seed: int, device: str = "cpu") -> Iterator[None]:
     """The global generators of torch, numpy and Python in a state of their own, as long as this lasts."""
     before = GlobalState(device)
     torch.manual_seed(seed)

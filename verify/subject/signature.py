@@ -53,7 +53,7 @@ SEEDED = "it takes no generator: the global ones are seeded before each call, fr
 
 
 @dataclass(frozen=True)
-class Taken:
+class CallForm:
     """Which inputs a callable takes, and how.
 
     Attributes:
@@ -69,8 +69,8 @@ class Taken:
     said: str = ""
 
 
-def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name: str) -> Taken:
-    """What a callable takes, by its signature; ``fixed`` inputs may be left out.
+def read_signature(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name: str) -> CallForm:
+    """Read from a callable's signature how it takes the inputs; ``fixed`` inputs may be left out.
 
     Raises:
         Unusable: it cannot be called with the inputs.
@@ -80,7 +80,7 @@ def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name
     try:
         signature = signature_of(fn)
     except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
-        return Taken(mask=masked)
+        return CallForm(mask=masked)
     generator = frozenset(t.name for t in formula.tensors if t.role == "generator")
     offered = dict.fromkeys(
         less | more for more in (frozenset[str](), generator) for less in (frozenset[str](), frozenset(fixed))
@@ -100,12 +100,12 @@ def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name
         + (
             "; verify.adapt.module says where its weights are"
             if isinstance(fn, torch.nn.Module)
-            else _wrapped(signature, inputs, name) or "; verify.adapt.function says how it is called"
+            else _suggest_wrapper(signature, inputs, name) or "; verify.adapt.function says how it is called"
         )
     )
 
 
-def _wrapped(signature: inspect.Signature, inputs: Sequence[str], name: str) -> str:
+def _suggest_wrapper(signature: inspect.Signature, inputs: Sequence[str], name: str) -> str:
     """How to call by position what takes some arguments by keyword alone; empty where that is not the matter."""
     every = signature.parameters.values()
     first = [each for each in every if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
@@ -170,29 +170,29 @@ def _way(
     left_out: frozenset[str],
     optional: Collection[str],
     masked: bool,
-) -> tuple[int, Taken] | None:
+) -> tuple[int, CallForm] | None:
     """How the inputs but these are passed, and how many then stand in the place of something else; None where they cannot be.
 
     ``optional``: those of which a parameter's name says whether it takes them.
     """
     passed = [name for name in inputs if name not in left_out]
     last = len(passed) - 1
-    bound = _bound(signature, len(passed))
+    bound = _try_bind(signature, len(passed))
     known = [name for name in MASKS if name in signature.parameters] if masked else []
     at_home = bound is not None and any(bound.arguments.get(name) == last for name in known)
-    named = "" if at_home else next((name for name in known if _bound(signature, last, name)), "")
-    found = Taken(left_out, masked)
+    named = "" if at_home else next((name for name in known if _try_bind(signature, last, name)), "")
+    found = CallForm(left_out, masked)
     if named:
-        bound = _bound(signature, last, named)
-        found = Taken(left_out, True, named, f"the mask is passed by its name, {named}")
+        bound = _try_bind(signature, last, named)
+        found = CallForm(left_out, True, named, f"the mask is passed by its name, {named}")
     elif bound is None and masked:
-        bound, found = _bound(signature, last), Taken(left_out)
+        bound, found = _try_bind(signature, last), CallForm(left_out)
     if bound is None:
         return None
     places = _places(signature, bound)
     if found.mask and not named and _no_mask(signature.parameters.get(places.get(last, ""))):
         said = f"{places[last]} keeps its default"
-        bound, found = _bound(signature, last), Taken(left_out, said=said)
+        bound, found = _try_bind(signature, last), CallForm(left_out, said=said)
         if bound is None:
             return None
     if found.mask and not named and "mask" not in places.get(last, "mask"):
@@ -229,7 +229,7 @@ def _places(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict
     }
 
 
-def _bound(signature: inspect.Signature, count: int, *names: str) -> inspect.BoundArguments | None:
+def _try_bind(signature: inspect.Signature, count: int, *names: str) -> inspect.BoundArguments | None:
     """Numbers of so many inputs bound by position, others by name; None where that is no call."""
     try:
         return signature.bind(*range(count), **dict.fromkeys(names))
@@ -248,4 +248,4 @@ def in_place(fn: Callable[..., Any], count: int, name: str) -> Callable[..., Any
     return call
 
 
-__all__ = ["MASKS", "Taken", "in_place", "matched", "taken"]
+__all__ = ["MASKS", "CallForm", "in_place", "matched", "read_signature"]

@@ -43,7 +43,7 @@ Sizes = Mapping[Size, int]
 Works = Callable[[Sizes], bool]
 
 
-def related(
+def draw_related(
     symbols: Sequence[Size], supported: Supported, seed: int, count: int = TRIALS
 ) -> Iterator[dict[Size, int]]:
     """Sizes of which some are equal, some are products of others, and some are multiples."""
@@ -60,7 +60,7 @@ def related(
             elif before and turn < 0.7:
                 value = int(random.choice(before)) * int(random.integers(2, 4))
             drawn[symbols[place]] = min(value, MOST)
-        yield supported.settled(drawn)
+        yield supported.adjust_sizes(drawn)
 
 
 def rules_for(
@@ -75,7 +75,7 @@ def rules_for(
     found.
     """
     good: list[dict[Size, int]] = []
-    for sizes in related(symbols, supported, seed):
+    for sizes in draw_related(symbols, supported, seed):
         if entries(formula, sizes) <= ENTRIES and works(sizes):
             good.append(sizes)
             if len(good) >= GOOD:
@@ -86,7 +86,7 @@ def rules_for(
         rules = search.least(sizes)
         if not rules or any(search.under(rules).fits(bad) for bad in failing):
             continue
-        if (fewest is None or len(rules) < len(fewest)) and search.needed(rules):
+        if (fewest is None or len(rules) < len(fewest)) and search.are_needed(rules):
             fewest = rules
     return fewest
 
@@ -100,10 +100,10 @@ class _Search:
 
     def under(self, rules: Mapping[str, str]) -> Supported:
         """What is supported under these rules, too."""
-        more = Supported.of(self.formula, _ordered(rules)).rules if rules else ()
+        more = Supported.of(self.formula, _order_rules(rules)).rules if rules else ()
         return replace(self.supported, rules=(*self.supported.rules, *more))
 
-    def believed(self, rules: Mapping[str, str]) -> bool:
+    def is_confirmed(self, rules: Mapping[str, str]) -> bool:
         """Whether calls succeed at sizes that have nothing else in common."""
         try:
             supported = self.under(rules)
@@ -117,7 +117,7 @@ class _Search:
                 drawn = {
                     s: v * MANY if rules.get(str(s), "").endswith("*any") else v for s, v in drawn.items()
                 }
-            drawn = supported.settled(drawn)
+            drawn = supported.adjust_sizes(drawn)
             if not supported.fits(drawn) or entries(self.formula, drawn) > ENTRIES:
                 continue
             tried += 1
@@ -127,10 +127,10 @@ class _Search:
                 return True
         return False
 
-    def needed(self, rules: Mapping[str, str]) -> bool:
+    def are_needed(self, rules: Mapping[str, str]) -> bool:
         """Whether calls fail at sizes that break the rules: else these are not what it raises an error for."""
         supported, tried, right = self.under(rules), 0, 0
-        for sizes in related(self.symbols, self.supported, self.seed + 1):
+        for sizes in draw_related(self.symbols, self.supported, self.seed + 1):
             if supported.fits(sizes) or entries(self.formula, sizes) > ENTRIES:
                 continue
             tried += 1
@@ -139,9 +139,9 @@ class _Search:
                 break
         return right <= RIGHT * tried
 
-    def reached(self, size: Size, sizes: Sizes) -> list[str]:
+    def find_least(self, size: Size, sizes: Sizes) -> list[str]:
         """The rule that a size is no less than some number, if calls fail at all smaller ones and succeed from there on."""
-        at = (self.supported.settled({**sizes, size: number}) for number in range(1, LEAST + 1))
+        at = (self.supported.adjust_sizes({**sizes, size: number}) for number in range(1, LEAST + 1))
         for number, other in enumerate(at, 1):
             if other[size] != number or entries(self.formula, other) > ENTRIES:
                 return []
@@ -152,13 +152,15 @@ class _Search:
 
     def least(self, sizes: Sizes) -> dict[str, str]:
         """Rules that hold at these sizes, no stronger than needed: each is weakened, or left out, as long as calls succeed."""
-        offered = {str(size): self.reached(size, sizes) + _holding(size, sizes) for size in self.symbols}
+        offered = {
+            str(size): self.find_least(size, sizes) + _find_rules(size, sizes) for size in self.symbols
+        }
         left: dict[str, str] = {}
         for name, rules in offered.items():
             strongest = next((rule for rule in reversed(rules) if not _circular(name, rule, left)), "")
             if strongest:
                 left[name] = strongest
-        if not self.believed(left):
+        if not self.is_confirmed(left):
             return {}
         changed = True
         while changed:
@@ -171,13 +173,13 @@ class _Search:
                     if _circular(name, rule, rest):
                         continue
                     trial = {**rest, name: rule} if rule else rest
-                    if self.believed(trial):
+                    if self.is_confirmed(trial):
                         left, changed = trial, True
                         break
-        return _ordered(left)
+        return _order_rules(left)
 
 
-def _ordered(rules: Mapping[str, str]) -> dict[str, str]:
+def _order_rules(rules: Mapping[str, str]) -> dict[str, str]:
     """Each rule after those of the sizes that it speaks of."""
     found: dict[str, str] = {}
     while len(found) < len(rules):
@@ -201,7 +203,7 @@ def _circular(name: str, rule: str, others: Mapping[str, str]) -> bool:
     return name in spoken
 
 
-def _holding(size: Size, sizes: Sizes) -> list[str]:
+def _find_rules(size: Size, sizes: Sizes) -> list[str]:
     """Rules for a size that hold at these sizes, the weakest first."""
     value = sizes[size]
     others = {str(other): number for other, number in sizes.items() if other != size and number > 1}
@@ -219,4 +221,4 @@ def _holding(size: Size, sizes: Sizes) -> list[str]:
     return found + [other for other, number in others.items() if number == value]
 
 
-__all__ = ["related", "rules_for"]
+__all__ = ["draw_related", "rules_for"]

@@ -25,7 +25,7 @@ class Stream:
 
     def write(self, saved: Any) -> None:
         """Set it back."""
-        if _closed(saved) and self._spare is not None:
+        if _is_closed(saved) and self._spare is not None:
             os.dup2(self._spare, self.number)
             saved = open(  # noqa: SIM115 - it is used until the process ends
                 self.number, "w", encoding=saved.encoding, errors=saved.errors, closefd=False
@@ -35,15 +35,15 @@ class Stream:
     @staticmethod
     def same(saved: Any, now: Any) -> bool:
         """Whether it is what it was, and open."""
-        return saved is now and not _closed(now)
+        return saved is now and not _is_closed(now)
 
 
 STREAMS = Stream("stdout", 1), Stream("stderr", 2)
 
 
 @contextmanager
-def streams_kept() -> Iterator[None]:
-    """Let both be what they were, whatever user code does to them."""
+def keep_streams() -> Iterator[None]:
+    """Restore standard output and standard error on exit, whatever user code does to them."""
     before = [stream.read() for stream in STREAMS]
     try:
         yield
@@ -53,8 +53,8 @@ def streams_kept() -> Iterator[None]:
                 stream.write(saved)
 
 
-def _closed(stream: Any) -> bool:
+def _is_closed(stream: Any) -> bool:
     return bool(getattr(stream, "closed", False))
 
 
-__all__ = ["STREAMS", "Stream", "streams_kept"]
+__all__ = ["STREAMS", "Stream", "keep_streams"]

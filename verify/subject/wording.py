@@ -22,7 +22,7 @@ def describe(formula: Formula, arguments: Sequence[Any]) -> str:
     parts = []
     for name, value in zip(_names(formula), arguments, strict=False):
         if isinstance(value, torch.Tensor):
-            parts.append(_said(name, value.shape, value.dtype))
+            parts.append(_describe_tensor(name, value.shape, value.dtype))
         elif isinstance(value, torch.Generator):
             parts.append(f"{name} on {value.device}")
         else:
@@ -31,7 +31,7 @@ def describe(formula: Formula, arguments: Sequence[Any]) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _said(name: str, shape: torch.Size, dtype: torch.dtype) -> str:
+def _describe_tensor(name: str, shape: torch.Size, dtype: torch.dtype) -> str:
     """A tensor in a few words; inputs come in the same shapes again and again."""
     return f"{name} {tuple(shape)} {str(dtype).removeprefix('torch.')}"
 
@@ -55,7 +55,7 @@ def kind(result: Any, count: int = 1) -> str:
     return type(result).__name__
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """A value in one short line."""
     try:
         text = " ".join(repr(value).split())
@@ -64,10 +64,10 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:80] + " …"
 
 
-def called(fn: Any) -> str:
+def name_callable(fn: Any) -> str:
     """A name for a callable."""
     if isinstance(fn, functools.partial):
-        return called(fn.func)
+        return name_callable(fn.func)
     name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__name__
     module = getattr(fn, "__module__", "") or ""
     return name if module in ("", "builtins", "__main__") or "<" in name else f"{module}.{name}"

@@ -13,7 +13,7 @@ from verify.targets.listed import TARGETS
 from verify.targets.target import PACKAGES, Target
 
 
-def chosen(formula_ids: Iterable[str] = (), peers: Iterable[str] = ()) -> list[Target]:
+def choose_targets(formula_ids: Iterable[str] = (), peers: Iterable[str] = ()) -> list[Target]:
     """The targets of some formulas and peers; of all where none is named. A peer's name or a target's label will do."""
     ids, names = set(formula_ids), {name.lower() for name in peers}
     return [
@@ -34,4 +34,4 @@ def peer_version(peer: str) -> str | None:
         return ""
 
 
-__all__ = ["PACKAGES", "TARGETS", "Target", "chosen", "peer_version"]
+__all__ = ["PACKAGES", "TARGETS", "Target", "choose_targets", "peer_version"]

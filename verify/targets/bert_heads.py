@@ -26,8 +26,8 @@ def classifier(W: Tensor, b: Tensor) -> State:
     return {"classifier.weight": W.T, "classifier.bias": b}
 
 
-class Given(nn.Module):
-    """In the place of an encoder: hands on what it is given, as the rows of all tokens and as what the pooler made."""
+class GivenEncoder(nn.Module):
+    """Stand-in for an encoder: returns the rows of all tokens that it is given, also as the pooler's output."""
 
     def forward(self, rows: Any, **others: Any) -> Any:
         """The rows under the names that the heads ask for."""
@@ -38,7 +38,7 @@ class Given(nn.Module):
 
 
 class AsGiven(nn.Module):
-    """In the place of a head: hands on the logits that it is given."""
+    """Stand-in for a head: returns the logits that it is given."""
 
     def forward(self, *logits: Tensor) -> Any:
         """The logits."""
@@ -59,7 +59,7 @@ def _model(name: str, d: int = 1, K: int = 2, V: int = 1, **more: Any) -> Any:
         **{"num_labels": K, **more},
     )
     made = getattr(transformers, name)(config)
-    made.bert = Given()
+    made.bert = GivenEncoder()
     return made
 
 

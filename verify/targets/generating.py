@@ -17,7 +17,7 @@ SPREAD = 0.5
 """The standard deviation of their weights: with the usual 0.02 all words would be about equally likely."""
 
 
-def _seeded(make: Callable[[], nn.Module], seed: int, dtype: torch.dtype = torch.float64) -> nn.Module:
+def _make_seeded(make: Callable[[], nn.Module], seed: int, dtype: torch.dtype = torch.float64) -> nn.Module:
     """A model whose weights are drawn from a seed, the global generator left alone."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -39,7 +39,7 @@ class HuggingFace(nn.Module):
 
     def __init__(self, family: str, vocabulary: int, seed: int) -> None:
         super().__init__()
-        self.inner = _seeded(lambda: _language_model(family, vocabulary), seed)
+        self.inner = _make_seeded(lambda: _language_model(family, vocabulary), seed)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits (r n V)."""
@@ -69,7 +69,7 @@ def _language_model(family: str, vocabulary: int) -> nn.Module:
     )  # fmt: skip
 
 
-def _generated(model: HuggingFace, prompts: Tensor, lengths: Tensor, end: int | None, **asked: Any) -> Any:
+def _generate(model: HuggingFace, prompts: Tensor, lengths: Tensor, end: int | None, **asked: Any) -> Any:
     """``generate`` for prompts padded on the left, as it wants them; ``end`` stands in for what it pads with, too."""
     n = prompts.shape[1]
     place = torch.arange(n) - (n - lengths).unsqueeze(1)
@@ -87,7 +87,7 @@ def greedy(family: str) -> Callable[..., Any]:
     def generate(
         model: HuggingFace, prompts: Tensor, *, lengths: Tensor, max_length: int, end: int | None
     ) -> tuple[Tensor, Tensor]:
-        out = _generated(model, prompts, lengths, end, max_new_tokens=max_length, num_beams=1)
+        out = _generate(model, prompts, lengths, end, max_new_tokens=max_length, num_beams=1)
         tokens = out.sequences[:, prompts.shape[1] :]
         steps = model.inner.compute_transition_scores(out.sequences, out.scores, normalize_logits=True)  # type: ignore[operator]
         behind = torch.zeros_like(tokens, dtype=torch.bool)
@@ -108,7 +108,7 @@ def beam(family: str, early_stopping: bool | str = False) -> Callable[..., Any]:
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         if width == 1:
             raise NotImplementedError("num_beams=1 is another search, greedy decoding, which says no scores")
-        out = _generated(
+        out = _generate(
             model, prompts, lengths, end, max_new_tokens=max_length, num_beams=width, num_return_sequences=width,
             length_penalty=alpha, early_stopping=early_stopping,
         )  # fmt: skip
@@ -157,14 +157,14 @@ class XTransformers(nn.Module):
     def __init__(self, vocabulary: int, seed: int) -> None:
         super().__init__()
         self.vocabulary = vocabulary
-        self.inner = _seeded(lambda: _wrapped(vocabulary), seed, torch.float32)
+        self.inner = _make_seeded(lambda: _make_wrapper(vocabulary), seed, torch.float32)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits (r n V)."""
         return self.inner.net(tokens)  # type: ignore[no-any-return, operator]
 
 
-def _wrapped(vocabulary: int) -> nn.Module:
+def _make_wrapper(vocabulary: int) -> nn.Module:
     from x_transformers import AutoregressiveWrapper, Decoder, TransformerWrapper
 
     layers = Decoder(dim=WIDTH, depth=LAYERS, heads=HEADS, attn_dim_head=WIDTH // HEADS)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from verify.adapt import Adapter, State, causal, entries, module, rows
-from verify.targets.multihead import packed_biased
+from verify.targets.multihead import pack_with_biases
 
 
 def torch_causal(need_weights: bool) -> Adapter:
@@ -21,7 +21,7 @@ def torch_causal(need_weights: bool) -> Adapter:
         later = ~causal(n, device=x.device)
         return attend(x, x, x, attn_mask=later, is_causal=True, need_weights=need_weights)
 
-    return module(build, packed_biased, call, train=True)
+    return module(build, pack_with_biases, call, train=True)
 
 
 def gpt2(backend: str) -> Adapter:

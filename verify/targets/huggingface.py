@@ -125,7 +125,7 @@ def collator() -> Adapted:
     def mlm(
         ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
     ) -> tuple[Tensor, Tensor]:
-        collate = _collating(mask_id, vocab_size, generator)
+        collate = _collate(mask_id, vocab_size, generator)
         corrupted, labels = collate.torch_mask_tokens(ids.clone(), special_tokens_mask=special)
         return corrupted, labels
 
@@ -143,7 +143,7 @@ def whole_word_collator() -> Adapted:
     ) -> tuple[Tensor, Tensor]:
         # Any other mask_replace_prob is set to 1, with a warning.
         how = {"whole_word_mask": True, "mask_replace_prob": 1.0, "random_replace_prob": 0.0}
-        collate = _collating(mask_id, vocab_size, generator, **how)
+        collate = _collate(mask_id, vocab_size, generator, **how)
         shape = (-1, ids.shape[-1])  # it takes two dimensions
         end = (2 - continues.reshape(shape).long()).cumsum(-1)
         corrupted, labels = collate.torch_mask_tokens(
@@ -156,7 +156,7 @@ def whole_word_collator() -> Adapted:
     return whole_words
 
 
-def _collating(mask_id: int, vocab_size: int, generator: Generator, **how: Any) -> Any:
+def _collate(mask_id: int, vocab_size: int, generator: Generator, **how: Any) -> Any:
     """The collator with as much of a tokenizer as it needs, and with the generator that it draws from."""
     words = _Words(mask_token="[MASK]", mask_token_id=mask_id, vocab_size=vocab_size, pad_token="[PAD]")
     collate = _collator()(words, **how)

@@ -9,11 +9,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from verify.adapt import Adapter, State, causal, layers, module
-from verify.targets.multihead import packed, packed_biased
+from verify.targets.multihead import pack_weights, pack_with_biases
 
 
 def _attend(name: str, letter: str, w: Mapping[str, Tensor]) -> State:
-    made = packed(*(w[f"{letter}_{each}"] for each in "qkvo"))
+    made = pack_weights(*(w[f"{letter}_{each}"] for each in "qkvo"))
     return {f"{name}.{key}": what for key, what in made.items() if key != "*bias"} | {f"{name}*bias": 0}
 
 
@@ -36,7 +36,9 @@ def biased_layer(**w: Tensor) -> State:
     attends = {f"W_{each}": w[f"W_{each}"] for each in "qkvo"} | {
         f"b_{each}": w[f"b_{each}"] for each in "qkvo"
     }
-    made = {f"self_attn.{name}": what for name, what in packed_biased(**attends).items() if name != "*bias"}
+    made = {
+        f"self_attn.{name}": what for name, what in pack_with_biases(**attends).items() if name != "*bias"
+    }
     return {**made, **_norm(1, 1, w), **_network(1, w), **_norm(2, 2, w)}
 
 
@@ -47,7 +49,7 @@ def decoder_layer(own: str = "W", first: int = 1, network: int = 1, **w: Tensor)
     return {**attends, **norms, **_network(network, w)}
 
 
-def _stacked(layer: Callable[..., State]) -> Callable[..., State]:
+def _stack_layers(layer: Callable[..., State]) -> Callable[..., State]:
     return lambda **letters: layers("layers.{}.", layer, letters)
 
 
@@ -71,7 +73,9 @@ def encoder(
 
     how: Any = {"mask": "drop heads", "train": training, "grad": gradients}
     if stacked:
-        return module(stack, _stacked(encoder_layer), lambda encode, x, mask: encode(x, mask=mask), **how)
+        return module(
+            stack, _stack_layers(encoder_layer), lambda encode, x, mask: encode(x, mask=mask), **how
+        )
     return module(
         layer,
         biased_layer if biased else encoder_layer,
@@ -93,7 +97,7 @@ def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> 
     def call(decode: nn.Module, x: Tensor, y: Tensor, mask: Tensor | None, m: int) -> Any:
         return decode(y, x, tgt_mask=~causal(m, device=y.device), memory_mask=mask)
 
-    weights, build = (_stacked(decoder_layer), stack) if stacked else (decoder_layer, layer)
+    weights, build = (_stack_layers(decoder_layer), stack) if stacked else (decoder_layer, layer)
     return module(build, weights, call, mask="drop heads", train=training)
 
 

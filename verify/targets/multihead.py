@@ -15,14 +15,14 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
-def packed(W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor) -> State:
+def pack_weights(W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor) -> State:
     """The weights of ``nn.MultiheadAttention``; its biases are 0."""
     return {"in_proj_weight": rows(W_q, W_k, W_v), "out_proj.weight": W_o.T, "*bias": 0}
 
 
-def packed_biased(b_q: Tensor, b_k: Tensor, b_v: Tensor, b_o: Tensor, **weights: Tensor) -> State:
+def pack_with_biases(b_q: Tensor, b_k: Tensor, b_v: Tensor, b_o: Tensor, **weights: Tensor) -> State:
     """The same with biases."""
-    return {**packed(**weights), "in_proj_bias": entries(b_q, b_k, b_v), "out_proj.bias": b_o}
+    return {**pack_weights(**weights), "in_proj_bias": entries(b_q, b_k, b_v), "out_proj.bias": b_o}
 
 
 def _torch(d_model: int, h: int) -> nn.Module:
@@ -35,7 +35,9 @@ def torch_multi_head(training: bool, biased: bool = False) -> Adapter:
     def call(attend: nn.Module, x: Tensor, y: Tensor, mask: Tensor | None) -> Any:
         return attend(x, y, y, attn_mask=mask, need_weights=training)
 
-    return module(_torch, packed_biased if biased else packed, call, mask="drop heads", train=training)
+    return module(
+        _torch, pack_with_biases if biased else pack_weights, call, mask="drop heads", train=training
+    )
 
 
 def torch_fast_path() -> Adapter:
@@ -48,7 +50,7 @@ def torch_fast_path() -> Adapter:
         one = torch.cat((x, y), 1)
         return attend(one, one, one, attn_mask=mask, need_weights=False)[0][:, :n]
 
-    return module(_torch, packed, call, mask="joined drop heads", grad=False)
+    return module(_torch, pack_weights, call, mask="joined drop heads", grad=False)
 
 
 # transformers ---------------------------------------------------------------------------------------------------------------

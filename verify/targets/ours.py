@@ -42,7 +42,7 @@ def flatten(function: Adapted) -> Adapted:
     return call
 
 
-def implemented(formula_id: str) -> bool:
+def is_implemented(formula_id: str) -> bool:
     """Whether there is one. A formula without is stated, and no target of ours stands for it."""
     subject, name = formula_id.split(".")
     return name in _public(subject)

@@ -60,7 +60,7 @@ class Target:
         return find_spec(PACKAGES[self.peer]) is not None
 
     @property
-    def written(self) -> bool:
+    def installed(self) -> bool:
         """Whether its package is installed in a version that has what it needs, read off the source: nothing is imported."""
         found = find_spec(PACKAGES[self.peer])
         if found is None or not self.needs:
@@ -70,7 +70,7 @@ class Target:
         sources = [source for at in folders for source in (at.with_suffix(".py"), at / "__init__.py")]
         return any(re.search(rf"\b{name}\b", each.read_text("utf-8")) for each in sources if each.is_file())
 
-    def lacking(self, device: str = "cpu") -> str:
+    def explain_absence(self, device: str = "cpu") -> str:
         """Why there is nothing to verify on a device, where its package is installed; empty where there is."""
         if self.cpu_only and device.partition(":")[0] != "cpu":
             return "it works on the CPU alone"
@@ -83,7 +83,7 @@ class Target:
         return ""
 
     @property
-    def judged_under(self) -> dict[str, str]:
+    def all_conventions(self) -> dict[str, str]:
         """Its conventions; those of the check, too, where it is ours: what peers do at the edge of their contract is reported."""
         return {**(STRICT if self.peer == "impl" else {}), **self.conventions}
 

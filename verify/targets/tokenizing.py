@@ -25,12 +25,12 @@ def _by_word(words: list[str], places: list[int | None], tokens: list[str]) -> l
     return found
 
 
-def _completed(vocabulary: list[str]) -> dict[str, int]:
+def _number_pieces(vocabulary: list[str]) -> dict[str, int]:
     """Ids of pieces; special tokens that are missing come last."""
     return {token: number for number, token in enumerate(dict.fromkeys([*vocabulary, *SPECIAL]))}
 
 
-def _numbered(cls: int, sep: int) -> dict[str, int]:
+def _make_vocabulary(cls: int, sep: int) -> dict[str, int]:
     """A vocabulary in which every id is a word, but for those of the special tokens."""
     named = {f"w{number}": number for number in range(IDS)}
     for number, token in ((cls, "[CLS]"), (sep, "[SEP]"), (0, "[PAD]"), (1, "[UNK]"), (2, "[MASK]")):
@@ -65,7 +65,7 @@ def bert_tokenizer() -> Adapted:
 
     def wordpiece(words: list[str], vocabulary: list[str], *, unknown: str) -> list[list[str]]:
         tokenizer = transformers.BertTokenizer(
-            vocab=_completed(vocabulary), unk_token=unknown, do_lower_case=False, strip_accents=False
+            vocab=_number_pieces(vocabulary), unk_token=unknown, do_lower_case=False, strip_accents=False
         )
         if not words:
             return []
@@ -82,7 +82,7 @@ def our_tokenizer() -> Adapted:
     def wordpiece(words: list[str], vocabulary: list[str], *, unknown: str) -> list[list[str]]:
         if unknown != "[UNK]":
             raise NotImplementedError("it says [UNK]")
-        tokenizer = WordPiece(_completed(vocabulary), lowercase=False, strip_accents=False)
+        tokenizer = WordPiece(_number_pieces(vocabulary), lowercase=False, strip_accents=False)
         found = tokenizer.encode(words)
         return _by_word(words, found.words, found.tokens)
 
@@ -104,7 +104,7 @@ def packed_by_bert_tokenizer(truncation: str = "longest_first") -> Adapted:
         whole = {"longest_first": 0, "only_first": len(b or ()), "only_second": len(a)}[truncation]
         if truncation != "longest_first" and longest - whole <= (2 if b is None else 3):
             raise NotImplementedError("a text is not cut to nothing")
-        tokenizer = transformers.BertTokenizer(vocab=_numbered(cls, sep), do_lower_case=False)
+        tokenizer = transformers.BertTokenizer(vocab=_make_vocabulary(cls, sep), do_lower_case=False)
         found = tokenizer(
             _words(a), _words(b), is_split_into_words=True, truncation=truncation, max_length=longest
         )
@@ -120,7 +120,7 @@ def packed_by_our_tokenizer() -> Adapted:
     def pack(
         a: list[int], b: list[int] | None, *, cls: int, sep: int, longest: int
     ) -> tuple[list[int], list[int]]:
-        tokenizer = WordPiece(_numbered(cls, sep), lowercase=False)
+        tokenizer = WordPiece(_make_vocabulary(cls, sep), lowercase=False)
         found = tokenizer.encode(_words(a) or [], _words(b), max_length=longest)
         return found.ids, found.segments
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from spec.language.evaluation.evaluate import evaluate
 from verify.properties.judge import Reals
-from verify.weights.comparing import Sentence, beside_bound, flat_of, looked_at, step
+from verify.weights.comparing import Sentence, beside_bound, flat_of, restrict_vocabulary, step
 from verify.weights.reading import Checkpoint
 
 EPSILONS = (1e-12, 1e-8, 1e-7, 1e-6, 1e-5, 1e-3)
@@ -75,7 +75,7 @@ def cause(checkpoint: Checkpoint, sentences: Sequence[Sentence], seen: Sequence[
         return "only texts that are padded differ: padding is attended to, as where the mask is not passed on or is another"
     best, least = None, np.inf
     for slip in slips:
-        error = max(map(_error, got, _said(formula_id, checkpoint, slip, given)))
+        error = max(map(_error, got, _evaluate_slip(formula_id, checkpoint, slip, given)))
         if error < least:
             best, least = slip, error
     if best is None:
@@ -86,7 +86,7 @@ def cause(checkpoint: Checkpoint, sentences: Sequence[Sentence], seen: Sequence[
     )
     if explained:
         return best.says
-    left = least / max(map(_error, got, _said(formula_id, checkpoint, Slip(""), given)))
+    left = least / max(map(_error, got, _evaluate_slip(formula_id, checkpoint, Slip(""), given)))
     return f"not wholly, but all but {left:.0%} of it, explained if {best.says}" if left < MUCH else ""
 
 
@@ -94,7 +94,7 @@ def _error(got: Reals, value: Reals) -> float:
     return float(np.max(np.abs(got - value))) if np.isfinite(got).all() else float("inf")
 
 
-def _said(
+def _evaluate_slip(
     formula_id: str, checkpoint: Checkpoint, slip: Slip, given: Sequence[Mapping[str, Any]]
 ) -> Iterator[Reals]:
     flat = flat_of(formula_id, _under(checkpoint, slip))
@@ -108,7 +108,7 @@ def _under(checkpoint: Checkpoint, slip: Slip) -> Checkpoint:
 
 def _with(inputs: Mapping[str, Any], slip: Slip) -> dict[str, Any]:
     changed = {name: value(inputs) if callable(value) else value for name, value in slip.letters.items()}
-    return looked_at({**inputs, **changed})
+    return restrict_vocabulary({**inputs, **changed})
 
 
 def _epsilons(eps: float) -> Iterator[Slip]:
@@ -117,7 +117,7 @@ def _epsilons(eps: float) -> Iterator[Slip]:
             yield Slip(f"ε is {other:g} in the place of {eps:g}", {"eps": other})
 
 
-def _dropped(letters: Mapping[str, Reals]) -> Iterator[Slip]:
+def _drop_letters(letters: Mapping[str, Reals]) -> Iterator[Slip]:
     for name, meaning in MEANINGS.items():
         if name in letters and not name.startswith("W"):
             plain = np.ones_like if name.startswith("gamma") else np.zeros_like
@@ -127,7 +127,7 @@ def _dropped(letters: Mapping[str, Reals]) -> Iterator[Slip]:
 def _of_embedding(checkpoint: Checkpoint) -> Iterator[Slip]:
     tables = checkpoint.embedding
     yield from _epsilons(checkpoint.eps)
-    yield from _dropped(tables)
+    yield from _drop_letters(tables)
     yield Slip("the rows of the table of segments (S) are exchanged", {"S": tables["S"][::-1]})
     yield Slip(
         "every token is taken to be in the first segment", {"seg": lambda given: np.zeros_like(given["seg"])}
@@ -143,7 +143,7 @@ def _of_embedding(checkpoint: Checkpoint) -> Iterator[Slip]:
 def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
     own = checkpoint.layer(number)
     yield from _epsilons(checkpoint.eps)
-    yield from _dropped(own)
+    yield from _drop_letters(own)
     for option, says in ACTIVATIONS.items():
         if checkpoint.conventions["approximation"] != option:
             yield Slip(says, conventions={"approximation": option})
@@ -161,7 +161,7 @@ def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
     ):
         yield Slip(f"the scores are {says}", {"W_q": own["W_q"] * factor, "b_q": own["b_q"] * factor})
     for part, meaning in (("q", "queries"), ("k", "keys"), ("v", "values")):
-        for changed in (_read_otherwise, _laid_otherwise):
+        for changed in (_interleave_heads, _laid_otherwise):
             mixed = {f"{kind}_{part}": changed(own[f"{kind}_{part}"]) for kind in "Wb"}
             yield Slip(f"the heads of the {meaning} are interleaved: entries come before heads", mixed)
     for one, two in (("q", "k"), ("q", "v"), ("k", "v")):
@@ -178,7 +178,7 @@ def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
             yield Slip(f"the weights are those of layer {other + 1}", checkpoint.layer(other))
 
 
-def _read_otherwise(letter: Reals) -> Reals:
+def _interleave_heads(letter: Reals) -> Reals:
     """A letter (h … d_k) whose last axis, all heads side by side, is read as (d_k h), not (h d_k)."""
     h, *middle, d_k = letter.shape
     whole = np.moveaxis(letter, 0, -2).reshape(*middle, h * d_k)

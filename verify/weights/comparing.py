@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.evaluation.evaluate import bound
-from spec.language.evaluation.expected import expected
+from spec.language.evaluation.expected import estimate_errors
 from spec.language.evaluation.precision import Precision
 from spec.language.flatten import Flat
 from spec.language.registry import find
@@ -55,7 +55,7 @@ class Expected:
 
 
 @dataclass
-class Compared:
+class Comparison:
     """What a subject made of all sentences in one type: the largest error of each layer, in the measure of that type.
 
     ``seen`` are its layers for each sentence, for what explains a difference.
@@ -94,8 +94,8 @@ def flat_of(formula_id: str, checkpoint: Checkpoint, outputs: Sequence[str] = ()
     return replace(flat, outputs=tuple(tensors[name] for name in outputs))
 
 
-def looked_at(inputs: dict[str, Any]) -> dict[str, Any]:
-    """The same inputs in a vocabulary of the words that occur: a statement looks at no other row of its table."""
+def restrict_vocabulary(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Reduce the vocabulary of the inputs to the words that occur, since no other row of the table is read."""
     if "ids" not in inputs:
         return inputs
     rows, renamed = np.unique(inputs["ids"], return_inverse=True)
@@ -107,17 +107,20 @@ def _in_encoder(letter: str) -> str:
     return f"{letter}_0" if letter in ("gamma", "beta") else letter
 
 
-def asked(checkpoint: Checkpoint, sentence: Sentence) -> dict[str, Any]:
+def collect_inputs(checkpoint: Checkpoint, sentence: Sentence) -> dict[str, Any]:
     """The inputs of ``bert.encoder`` by letter."""
     embedding = {_in_encoder(name): value for name, value in checkpoint.embedding.items()}
     inputs = {**sentence.inputs(), **embedding, **checkpoint.layers, "eps": checkpoint.eps}
-    return looked_at(inputs)
+    return restrict_vocabulary(inputs)
 
 
 def expectation(checkpoint: Checkpoint, sentence: Sentence, dtype: str, seed: int = 0) -> Expected:
     """What ``bert.encoder`` says of a sentence at the weights as a type holds them, with the sigma of that type."""
-    flat, inputs = flat_of("bert.encoder", checkpoint, ("H",)), asked(checkpoint.rounded(dtype), sentence)
-    ((value, sigma),) = expected(flat, inputs, Precision.of(dtype), SAMPLES, seed)
+    flat, inputs = (
+        flat_of("bert.encoder", checkpoint, ("H",)),
+        collect_inputs(checkpoint.round_to(dtype), sentence),
+    )
+    ((value, sigma),) = estimate_errors(flat, inputs, Precision.of(dtype), SAMPLES, seed)
     return Expected(value, sigma)
 
 
@@ -134,7 +137,7 @@ def compare(
     sentences: Sequence[Sentence],
     wanted: Sequence[Expected],
     dtype: str,
-) -> Compared:
+) -> Comparison:
     """One subject in one type beside the statement, in float64 or beside what is ``wanted`` of each sentence in another type."""
     seen = _run(subject, checkpoint, sentences, dtype)
     ratios = [0.0] * (checkpoint.depth + 1)
@@ -151,7 +154,7 @@ def compare(
             ratios[layer] = max(ratios[layer], ratio)
             if ratio == float("inf"):
                 break  # what follows was made of what is not finite
-    return Compared(subject.name, dtype, ratios, seen)
+    return Comparison(subject.name, dtype, ratios, seen)
 
 
 def _run(subject: Subject, checkpoint: Checkpoint, sentences: Sequence[Sentence], dtype: str) -> list[Reals]:
@@ -181,7 +184,7 @@ def _run(subject: Subject, checkpoint: Checkpoint, sentences: Sequence[Sentence]
 
 def beside_bound(flat: Flat, inputs: dict[str, Any], got: Reals) -> float:
     """The largest error of a line of statements beside its bound in float64."""
-    ((value, tolerance),) = bound(flat, looked_at(inputs), dtype="float64")
+    ((value, tolerance),) = bound(flat, restrict_vocabulary(inputs), dtype="float64")
     error = np.abs(got - value)
     return float(np.max(np.divide(error, tolerance, out=np.zeros_like(error), where=error != 0)))
 

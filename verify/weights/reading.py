@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.evaluation.precision import FORMATS
-from verify.faults import Unusable, said_by
+from verify.faults import Unusable, describe_error
 from verify.properties.judge import Reals
 
 TABLES = {
@@ -39,7 +39,7 @@ def _head_bias(bias: Reals, h: int) -> Reals:
     return bias.reshape(h, -1)
 
 
-def _turned(weight: Reals, h: int) -> Reals:
+def _transpose(weight: Reals, h: int) -> Reals:
     return weight.T
 
 
@@ -54,13 +54,13 @@ LAYER: dict[str, tuple[str, Shaping]] = {
     "b_k": ("attention.self.key.bias", _head_bias),
     "W_v": ("attention.self.value.weight", _heads),
     "b_v": ("attention.self.value.bias", _head_bias),
-    "W_o": ("attention.output.dense.weight", _turned),
+    "W_o": ("attention.output.dense.weight", _transpose),
     "b_o": ("attention.output.dense.bias", _same),
     "gamma_1": ("attention.output.LayerNorm.weight", _same),
     "beta_1": ("attention.output.LayerNorm.bias", _same),
-    "W_1": ("intermediate.dense.weight", _turned),
+    "W_1": ("intermediate.dense.weight", _transpose),
     "b_1": ("intermediate.dense.bias", _same),
-    "W_2": ("output.dense.weight", _turned),
+    "W_2": ("output.dense.weight", _transpose),
     "b_2": ("output.dense.bias", _same),
     "gamma_2": ("output.LayerNorm.weight", _same),
     "beta_2": ("output.LayerNorm.bias", _same),
@@ -86,12 +86,12 @@ class Checkpoint:
     eps: float
     conventions: Mapping[str, str]
 
-    def rounded(self, dtype: str) -> Checkpoint:
+    def round_to(self, dtype: str) -> Checkpoint:
         """The checkpoint as a model holds it that was loaded in this type: statements are asked at these weights."""
         if dtype == "float64":
             return self
         parts = (
-            {name: held(value, dtype) for name, value in part.items()}
+            {name: round_values(value, dtype) for name, value in part.items()}
             for part in (self.embedding, self.layers)
         )
         embedding, layers = parts
@@ -107,14 +107,14 @@ class Checkpoint:
         return len(next(iter(self.layers.values())))
 
 
-def held(values: Reals, dtype: str) -> Reals:
+def round_values(values: Reals, dtype: str) -> Reals:
     """The values as a type holds them."""
     import torch
 
     return torch.from_numpy(np.ascontiguousarray(values)).to(getattr(torch, dtype)).double().numpy()
 
 
-def read(folder: Path) -> Checkpoint:
+def read_checkpoint(folder: Path) -> Checkpoint:
     """The checkpoint in a folder: ``config.json`` and ``model.safetensors`` (or ``pytorch_model.bin``).
 
     Raises:
@@ -203,7 +203,7 @@ def _tensors(folder: Path) -> Iterator[tuple[str, Reals]]:
     except (
         Exception
     ) as error:  # either library has errors of its own for a file that is cut off, or no such file at all
-        said = (said_by(error) or type(error).__name__).partition(". ")[0]
+        said = (describe_error(error) or type(error).__name__).partition(". ")[0]
         raise Unusable(f"{file}: the tensors cannot be read; is the file whole? {said}") from None
     if not isinstance(found, Mapping):
         raise Unusable(f"{file}: expected tensors by name; got {type(found).__name__}")

@@ -31,7 +31,7 @@ class Subject:
     build: Callable[[Path, torch.dtype], Run]
 
 
-def built_in() -> list[Subject]:
+def list_built_in() -> list[Subject]:
     """Ours, and transformers' where it is installed, with both of its ways to attend."""
     found = [Subject("impl.bert.BertEncoder", _ours)]
     if find_spec("transformers") is not None:
@@ -57,7 +57,7 @@ def _transformers(way: str, folder: Path, dtype: torch.dtype) -> Run:
     quiet.disable_progress_bar()
     kind: Any = transformers.BertModel
     model = kind.from_pretrained(folder, dtype=dtype, attn_implementation=way, add_pooling_layer=False)
-    return partial(called, model.eval())
+    return partial(call_transformers, model.eval())
 
 
 def of_user(where: str) -> Subject:
@@ -84,12 +84,12 @@ def of_user(where: str) -> Subject:
             model = model.to(dtype).eval()
         if not callable(model):
             raise Unusable(f"{where}: called with the folder it gives the model; got {type(model).__name__}")
-        return partial(called, model)
+        return partial(call_transformers, model)
 
     return Subject(where, build)
 
 
-def called(model: Callable[..., Any], ids: Tensor, segments: Tensor, mask: Tensor) -> Any:
+def call_transformers(model: Callable[..., Any], ids: Tensor, segments: Tensor, mask: Tensor) -> Any:
     """What a model of transformers' makes of a batch: its hidden states."""
     out = model(input_ids=ids, token_type_ids=segments, attention_mask=mask.long(), output_hidden_states=True)
     return getattr(out, "hidden_states", out)

@@ -61,13 +61,13 @@ class Collator:
     def __call__(self, examples: Sequence[Example]) -> Batch:
         """The batch of these examples."""
         ids, segments, labels = (
-            self._padded([getattr(each, name) for each in examples], value)
+            self._pad([getattr(each, name) for each in examples], value)
             for name, value in (("ids", self.pad_id), ("segments", 0), ("labels", IGNORED))
         )
-        mask = self._padded([torch.ones_like(each.ids, dtype=torch.bool) for each in examples], False)
+        mask = self._pad([torch.ones_like(each.ids, dtype=torch.bool) for each in examples], False)
         follows = torch.tensor([each.follows for each in examples])
         return Batch(ids, segments, mask, labels, follows, torch.tensor(examples[0].begins))
 
-    def _padded(self, rows: list[Tensor], value: int) -> Tensor:
+    def _pad(self, rows: list[Tensor], value: int) -> Tensor:
         padded = pad_sequence(rows, batch_first=True, padding_value=value)
         return torch.nn.functional.pad(padded, (0, -padded.shape[1] % self.multiple), value=value)

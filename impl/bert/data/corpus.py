@@ -50,7 +50,7 @@ class Corpus:
             raise ValueError(f"Corpus: expected chunk >= 1; got {chunk}")
         self.folder, self.chunk = folder, chunk
         self._tokens, self._sentences, self._documents = (
-            _mapped(folder / name, dtype) for name, (_, dtype) in FILES.items()
+            _map_file(folder / name, dtype) for name, (_, dtype) in FILES.items()
         )
         # Where each document begins; a chunk begins with the first document that begins in it.
         begins = self._sentences[self._documents]
@@ -139,6 +139,6 @@ def _until_blank(first: str, rest: Iterator[str]) -> Iterator[str]:
         yield line.strip()
 
 
-def _mapped(path: Path, dtype: torch.dtype) -> Tensor:
+def _map_file(path: Path, dtype: torch.dtype) -> Tensor:
     size = path.stat().st_size // torch.empty(0, dtype=dtype).element_size()
     return torch.from_file(str(path), shared=False, size=size, dtype=dtype)

@@ -84,7 +84,7 @@ def _pairs(chunk: Chunk, law: PairLaw, draw: Random, first: int, last: int) -> I
     begin = chunk.sentences
     while first + 1 < last:
         aim = _aim(law, draw, law.max_length - 3)
-        end = _filled(chunk, first, last, aim, at_least=2) if law.filled else first + 2
+        end = _find_end(chunk, first, last, aim, at_least=2) if law.filled else first + 2
         cut = draw.randrange(first + 1, end)
         a, follows = (begin[first], begin[cut]), (begin[cut], begin[end])
         if draw.random() < 0.5:
@@ -98,7 +98,9 @@ def _pairs(chunk: Chunk, law: PairLaw, draw: Random, first: int, last: int) -> I
             if other is not None:
                 stop = other + 1
                 if law.filled:
-                    stop = _filled(chunk, other, chunk.document_of(other)[1], aim - (a[1] - a[0]), at_least=1)
+                    stop = _find_end(
+                        chunk, other, chunk.document_of(other)[1], aim - (a[1] - a[0]), at_least=1
+                    )
                 yield Pair(a, (begin[other], begin[stop]), OTHER)
             # What followed was not used: it is next.
             first = cut
@@ -108,7 +110,7 @@ def _singles(chunk: Chunk, law: PairLaw, draw: Random, first: int, last: int) ->
     begin = chunk.sentences
     while first < last:
         aim = _aim(law, draw, law.max_length - 2)
-        end = _filled(chunk, first, last, aim, at_least=1) if law.filled else first + 1
+        end = _find_end(chunk, first, last, aim, at_least=1) if law.filled else first + 1
         yield Pair((begin[first], begin[end]), (begin[end], begin[end]), NEXT)
         first = end
 
@@ -118,7 +120,7 @@ def _aim(law: PairLaw, draw: Random, room: int) -> int:
     return draw.randint(2, room) if law.filled and draw.random() < law.short else room
 
 
-def _filled(chunk: Chunk, first: int, last: int, aim: int, at_least: int) -> int:
+def _find_end(chunk: Chunk, first: int, last: int, aim: int, at_least: int) -> int:
     """Where the run of sentences from ``first`` on ends that has as many ids as aimed at, or reaches ``last``."""
     begin, end = chunk.sentences, first + at_least
     while end < last and begin[end] - begin[first] < aim:

@@ -158,7 +158,7 @@ def obstacle(part: Basic) -> str:
     return ""
 
 
-def valued(node: Basic) -> Iterator[Basic]:
+def walk_values(node: Basic) -> Iterator[Basic]:
     """A node and the parts of it whose values pass into its own: conditions, ranges and indices apart."""
     yield node
     if isinstance(node, Ref | expr.Literal):
@@ -171,11 +171,11 @@ def valued(node: Basic) -> Iterator[Basic]:
         else node.args
     )
     for part in parts:
-        yield from valued(part)
+        yield from walk_values(part)
 
 
-def _read(node: Basic) -> list[str]:
-    return [part.tensor.name for part in valued(node) if isinstance(part, Ref)]
+def _list_tensors_read(node: Basic) -> list[str]:
+    return [part.tensor.name for part in walk_values(node) if isinstance(part, Ref)]
 
 
 @lru_cache(maxsize=256)
@@ -184,16 +184,18 @@ def obstacles(flat: Flat) -> Mapping[str, str]:
     found: dict[str, str] = {}
     lines = [line for line in flat.lines if line.left.tensor.domain not in DISCRETE]
     for line in lines:
-        for part in valued(line.right):
+        for part in walk_values(line.right):
             said = obstacle(part)
             if said:
-                found |= {name: said for name in _read(part) if name not in found}
+                found |= {name: said for name in _list_tensors_read(part) if name not in found}
     before = -1
     while before < len(found):
         before = len(found)
         for line in lines:
             if line.name in found:
-                found |= {name: found[line.name] for name in _read(line.right) if name not in found}
+                found |= {
+                    name: found[line.name] for name in _list_tensors_read(line.right) if name not in found
+                }
     return found
 
 
@@ -251,28 +253,30 @@ class _SumNamer:
         right = line.right
         if isinstance(right, SumOf):
             inner = {**line.spans, right.var: (right.first, right.last)}
-            right = SumOf(self.named(right.body, inner, TRUE), *right.args[1:])
+            right = SumOf(self.name_sums(right.body, inner, TRUE), *right.args[1:])
         elif line.left.tensor.domain not in DISCRETE:
-            right = self.named(right, line.spans, TRUE)
+            right = self.name_sums(right, line.spans, TRUE)
         self.lines.append(Definition(line.left, right, line.ranges, line.accumulate))
 
-    def named(self, node: Any, scope: Mapping[sympy.Symbol, Span], guard: Node) -> Any:
+    def name_sums(self, node: Any, scope: Mapping[sympy.Symbol, Span], guard: Node) -> Any:
         if isinstance(node, SumOf):
             return self.name(node, scope, guard)
         if isinstance(node, expr.Case):
             condition, then, otherwise = node.args
             inside = condition if guard == TRUE else expr.Both(guard, condition)
-            return expr.Case(condition, self.named(then, scope, inside), self.named(otherwise, scope, guard))
+            return expr.Case(
+                condition, self.name_sums(then, scope, inside), self.name_sums(otherwise, scope, guard)
+            )
         if isinstance(node, Bound) or not node.args or isinstance(node, Ref | expr.Literal):
             return node
-        return node.func(*(self.named(child, scope, guard) for child in node.args))
+        return node.func(*(self.name_sums(child, scope, guard) for child in node.args))
 
     def name(self, node: SumOf, scope: Mapping[sympy.Symbol, Span], guard: Node) -> Ref:
         inner = {**scope, node.var: (node.first, node.last)}
         where = node.where
         if any(not isinstance(part, sympy.Symbol) for ref in refs(node) for part in ref.index):
             where = where if guard == TRUE else guard if where == TRUE else expr.Both(guard, where)
-        body = self.named(node.body, inner, TRUE)
+        body = self.name_sums(node.body, inner, TRUE)
         total = SumOf(body, node.var, node.first, node.last, where)
         asked = set(free_symbols(total))
         for symbol in reversed(list(scope)):  # an inner range may be bounded by outer indices
@@ -311,7 +315,7 @@ class Derivative:
     seeds: Mapping[str, Tensor]
     gradients: Mapping[str, Tensor]
 
-    def seeded(self, cotangents: Mapping[str, Any], sizes: Mapping[Size, int]) -> dict[str, Any]:
+    def fill_cotangents(self, cotangents: Mapping[str, Any], sizes: Mapping[Size, int]) -> dict[str, Any]:
         """The inputs that hold cotangents, from these by the names of outputs; an output left out has cotangent 0."""
         made = {}
         for name, tensor in self.seeds.items():
@@ -548,7 +552,7 @@ def pull_back(
     inputs = by_name(formula, inputs)
     if not isinstance(seeds, Mapping):
         seeds = {formula.outputs[0].name: seeds}
-    every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
+    every = {**inputs, **gradient.fill_cotangents(seeds, bind(formula.flat(conventions), inputs).sizes)}
     precision = Precision.of(dtype, formula.choose(conventions)["intermediates"])
     done = run(
         gradient.flat,

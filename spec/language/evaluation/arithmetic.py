@@ -37,7 +37,7 @@ class Truth:
     open: Bools | None = None
 
     @classmethod
-    def between(cls, surely: Bools, possibly: Bools, holds: Bools) -> Truth:
+    def from_bounds(cls, surely: Bools, possibly: Bools, holds: Bools) -> Truth:
         """Conditions that hold at least at ``surely`` and at most at ``possibly``."""
         undecided = possibly & ~surely
         return cls(holds, undecided if undecided.any() else None)
@@ -57,7 +57,7 @@ class Truth:
         """Whether it is one condition for all, that holds."""
         return self.open is None and self.holds.size == 1 and bool(self.holds.all())
 
-    def decided(self, what: Any) -> Bools:
+    def require_decided(self, what: Any) -> Bools:
         """The conditions, where nothing may be open.
 
         Raises:
@@ -74,7 +74,7 @@ class Truth:
     def any(self) -> Truth:
         """Whether one of them holds, along the last axis."""
         parts = (self.surely, self.possibly, self.holds)
-        return Truth.between(*(np.asarray(part.any(-1)) for part in parts))
+        return Truth.from_bounds(*(np.asarray(part.any(-1)) for part in parts))
 
     def where(self, condition: Truth, otherwise: Truth) -> Truth:
         """These conditions where another holds, else ``otherwise``."""
@@ -84,7 +84,7 @@ class Truth:
         both = self.holds & other.holds
         if self.open is None and other.open is None:
             return Truth(both)
-        return Truth.between(self.surely & other.surely, self.possibly & other.possibly, both)
+        return Truth.from_bounds(self.surely & other.surely, self.possibly & other.possibly, both)
 
     def __or__(self, other: Truth) -> Truth:
         return ~(~self & ~other)
@@ -155,13 +155,13 @@ class Arithmetic(Protocol[Number]):
     def function(self, name: str, a: Number) -> Number:
         """An elementary function."""
 
-    def recovered(self, a: Number) -> Number:
+    def exp_of_log(self, a: Number) -> Number:
         """exp(ln a): a where that is positive, else undefined."""
 
     def exponential(self, a: Number, top: Number | None, family: Any) -> Number:
         """exp(a), of a softmax whose largest exponent is ``top``."""
 
-    def compared(self, relation: str, a: Number, b: Number) -> Truth:
+    def compare(self, relation: str, a: Number, b: Number) -> Truth:
         """``a <= b``, ``a < b`` or ``a == b``; open where the precision does not decide it."""
 
     def select(self, where: Truth, a: Number, b: Number) -> Number:
@@ -176,7 +176,7 @@ class Arithmetic(Protocol[Number]):
     def contract(self, factors: list[Number], terms: int, where: Truth | None) -> Number | None:
         """The sum of products over the last axis, which has so many terms; None where it has to be formed as it stands."""
 
-    def put(
+    def write_at(
         self, target: Number, index: tuple[npt.NDArray[np.int64], ...], a: Number, accumulate: bool
     ) -> Number:
         """``target`` with ``a`` written (or added) at ``index``."""
@@ -187,5 +187,5 @@ class Arithmetic(Protocol[Number]):
     def add(self, target: Number, window: Change, a: Number, shape: tuple[int, ...]) -> bool:
         """Add ``a`` to the part of ``target`` that ``window`` shows, in place; False where that cannot be."""
 
-    def stored(self, a: Number, storage: Format) -> Number:
+    def round_to_storage(self, a: Number, storage: Format) -> Number:
         """Numbers rounded to the type in which they are stored."""

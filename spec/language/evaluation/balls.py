@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.evaluation.arithmetic import Truth
-from spec.language.evaluation.numbers import HELD
+from spec.language.evaluation.numbers import LARGEST_EXACT
 
 Balls: TypeAlias = npt.NDArray[Any]
 
@@ -71,7 +71,7 @@ class BallArithmetic:
 
     tracks = False
     certain = True
-    held: float = HELD
+    held: float = LARGEST_EXACT
     precision_name: str | None = None
 
     def exact(self, values: Any, positive: bool = False) -> Balls:
@@ -131,13 +131,13 @@ class BallArithmetic:
         """a / b; a NaN ball where b may be 0."""
         return np.asarray(a / b, dtype=object)
 
-    def compared(self, relation: str, a: Balls, b: Balls) -> Truth:
+    def compare(self, relation: str, a: Balls, b: Balls) -> Truth:
         """``a <= b``, ``a < b`` or ``a == b``; open where the balls do not decide it."""
         surely, never = _COMPARED[relation]
         yes, no = (np.asarray(test(a, b), dtype=bool) for test in (surely, never))
         centre, other = midpoints(a), midpoints(b)
         near = centre <= other if relation == "<=" else centre < other if relation == "<" else centre == other
-        return Truth.between(yes, ~no, np.where(yes | no, yes, near))
+        return Truth.from_bounds(yes, ~no, np.where(yes | no, yes, near))
 
     def sum(self, a: Balls, where: Truth | None) -> Balls:
         """The sum over the last axis of the entries permitted by ``where``."""
@@ -169,7 +169,7 @@ class BallArithmetic:
         chosen = np.where(where.holds, a, b)
         return chosen if where.open is None else np.where(where.open, _UNION(a, b), chosen)
 
-    def put(self, target: Balls, index: tuple[Any, ...], a: Balls, accumulate: bool) -> Balls:
+    def write_at(self, target: Balls, index: tuple[Any, ...], a: Balls, accumulate: bool) -> Balls:
         """``target`` with ``a`` written (or added) at ``index``."""
         result = np.array(target)
         if not accumulate:
@@ -203,7 +203,7 @@ class BallArithmetic:
         """An elementary function."""
         return np.asarray(np.frompyfunc(_METHODS[name], 1, 1)(a), dtype=object)
 
-    def recovered(self, a: Balls) -> Balls:
+    def exp_of_log(self, a: Balls) -> Balls:
         """exp(ln a): a where that is positive, else undefined."""
         return np.asarray(_POSITIVE(a), dtype=object)
 
@@ -219,7 +219,7 @@ class BallArithmetic:
             return np.asarray(_WHOLE_POWER(a, _WHOLE(y)), dtype=object)
         return self.function("exp", np.asarray(y * self.function("log", a), dtype=object))
 
-    def stored(self, a: Balls, storage: Any) -> Balls:
+    def round_to_storage(self, a: Balls, storage: Any) -> Balls:
         """Balls are not rounded to storage."""
         return a
 

@@ -29,12 +29,12 @@ EXAMPLES = sympy.Dummy("examples", integer=True, positive=True)
 """How many there are."""
 
 
-def batched(flat: Flat) -> Flat:
+def add_example_axis(flat: Flat) -> Flat:
     """The same lines for many examples: inputs (numbers included) and results have an axis for the examples in front."""
     return _with_examples(flat, inputs=True)
 
 
-def repeated(flat: Flat) -> Flat:
+def repeat_lines(flat: Flat) -> Flat:
     """The same lines many times over for one example: results have an axis in front, inputs stand as they are.
 
     Evaluated in exact arithmetic all would be the same; :mod:`~spec.language.evaluation.expected` rounds each in its own way.
@@ -56,9 +56,11 @@ def _with_examples(flat: Flat, inputs: bool) -> Flat:
     )
     return replace(
         flat,
-        inputs=tuple(_leading(item, kept) if isinstance(item, Tensor) else item for item in flat.inputs),
+        inputs=tuple(
+            _add_leading_axis(item, kept) if isinstance(item, Tensor) else item for item in flat.inputs
+        ),
         lines=tuple(line for group in arrange(lines) for line in group.lines),
-        outputs=tuple(_leading(item, kept) for item in flat.outputs),
+        outputs=tuple(_add_leading_axis(item, kept) for item in flat.outputs),
     )
 
 
@@ -76,13 +78,13 @@ def of_examples(node: Any, kept: Container[str]) -> Any:
     def rule(part: Any) -> Any:
         if not isinstance(part, Ref):
             return None
-        tensor = _leading(part.tensor, kept)
+        tensor = _add_leading_axis(part.tensor, kept)
         return part if tensor is part.tensor else Ref(tensor, EXAMPLE, *part.index)
 
     return transform(node, rule)
 
 
-def _leading(tensor: Tensor, kept: Container[str]) -> Tensor:
+def _add_leading_axis(tensor: Tensor, kept: Container[str]) -> Tensor:
     if tensor.name in kept or tensor.role == "generator":
         return tensor
     domain, role, below = tensor.args[2:]
@@ -90,7 +92,7 @@ def _leading(tensor: Tensor, kept: Container[str]) -> Tensor:
 
 
 def bind_all(flat: Flat, every: Sequence[Mapping[str, Any]]) -> Bindings:
-    """The inputs of several examples bound to the inputs of ``batched(flat)``.
+    """The inputs of several examples bound to the inputs of ``add_example_axis(flat)``.
 
     Raises:
         ValueError: an input that does not fit, or that has another shape or size in one of the examples.
@@ -109,9 +111,9 @@ def bind_all(flat: Flat, every: Sequence[Mapping[str, Any]]) -> Bindings:
         if item.domain == "boolean":
             found.booleans[item.name] = _conditions(flat, item, values, found.sizes)
         elif item.domain in WHOLE:
-            found.integers[item.name] = _stacked(flat, item, [np.asarray(v, np.int64) for v in values])
+            found.integers[item.name] = _stack_examples(flat, item, [np.asarray(v, np.int64) for v in values])
         else:
-            found.reals[item.name] = _stacked(flat, item, [_real(v) for v in values])
+            found.reals[item.name] = _stack_examples(flat, item, [_real(v) for v in values])
     return found
 
 
@@ -120,7 +122,7 @@ def _real(value: Any) -> Any:
     return array if array.dtype == object else array.astype(np.float64, copy=False)
 
 
-def _stacked(flat: Flat, item: Tensor, arrays: list[Any]) -> Any:
+def _stack_examples(flat: Flat, item: Tensor, arrays: list[Any]) -> Any:
     if any(array.shape != arrays[0].shape for array in arrays):
         raise ValueError(f"{flat.formula_id}: the examples differ in the shape of {item.name}")
     stacked = np.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)
@@ -134,7 +136,7 @@ def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any,
     if flat.absent and all(value is None for value in values):
         return None
     shape = [whole(size, sizes) for size in item.shape]
-    return _stacked(
+    return _stack_examples(
         flat,
         item,
         [np.full(shape, flat.absent) if value is None else np.asarray(value, bool) for value in values],

@@ -11,7 +11,7 @@ import sympy
 
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.arithmetic import Arithmetic
-from spec.language.evaluation.dimensions import WrongSize, solved, whole
+from spec.language.evaluation.dimensions import WrongSize, solve_size, whole
 from spec.language.flatten import Flat
 from spec.language.known import Stated
 
@@ -69,9 +69,9 @@ class Bindings:
             if item.domain in ("positive", "nonnegative", "share"):
                 self.positive.add(item.name)
         if not known:
-            self._fit(owner, item, array.shape)
+            self._fit_shape(owner, item, array.shape)
 
-    def _fit(self, owner: str, item: Tensor, shape: tuple[int, ...]) -> None:
+    def _fit_shape(self, owner: str, item: Tensor, shape: tuple[int, ...]) -> None:
         """Read sizes off a shape; what it does not tell alone is checked again once other shapes are known."""
         self.shapes.append((owner, item, shape))
         if len(shape) != len(item.shape):
@@ -85,7 +85,7 @@ class Bindings:
 
     def _solve(self, owner: str, item: Tensor, shape: tuple[int, ...], size: Any, actual: int) -> None:
         try:
-            self.sizes |= solved(size, actual, self.sizes) or {}
+            self.sizes |= solve_size(size, actual, self.sizes) or {}
         except WrongSize:
             raise ValueError(self._misfit(owner, item, shape)) from None
 
@@ -115,13 +115,13 @@ def sizes_at(flat: Flat, inputs: Mapping[str, Any]) -> Mapping[sympy.Symbol, int
     Raises:
         ValueError: as :func:`bind`.
     """
-    found = _known(flat).get(_shapes(flat, inputs))
+    found = _get_known_sizes(flat).get(_shapes(flat, inputs))
     return bind(flat, inputs).sizes if found is None else found
 
 
-def _known(flat: Flat) -> dict[tuple[Any, ...], dict[sympy.Symbol, int]]:
+def _get_known_sizes(flat: Flat) -> dict[tuple[Any, ...], dict[sympy.Symbol, int]]:
     """The sizes of a formula at shapes of its inputs that were bound before."""
-    known: dict[tuple[Any, ...], dict[sympy.Symbol, int]] = flat.kept.setdefault(Bindings, {})
+    known: dict[tuple[Any, ...], dict[sympy.Symbol, int]] = flat.memo.setdefault(Bindings, {})
     return known
 
 
@@ -152,7 +152,7 @@ def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
         ValueError: a missing input, or one that does not fit.
     """
     inputs = by_name(flat, inputs)
-    bindings, shapes, sizes = Bindings(), _shapes(flat, inputs), _known(flat)
+    bindings, shapes, sizes = Bindings(), _shapes(flat, inputs), _get_known_sizes(flat)
     known = sizes.get(shapes)
     if known is not None:
         bindings.sizes |= known

@@ -46,7 +46,7 @@ def plain(a: Num) -> Num | None:
     return a if a.lost is None else Num(a.value, error, None, a.low, a.lost)
 
 
-def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | None] | None:
+def contract(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | None] | None:
     """The sum of a·b over the last axis, and how far its partial sums reach; None where there is an overflow."""
     terms = max(a.value.shape[-1], b.value.shape[-1])
     product = _matrix_product(a.value.shape, b.value.shape, terms)
@@ -85,7 +85,7 @@ def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | 
     return Num(value, error, None, low, lost, top=top), reach
 
 
-def leveled(a: Num, b: Num, unit: float, tiny: float) -> Num | None:
+def contract_levelled(a: Num, b: Num, unit: float, tiny: float) -> Num | None:
     """The sum of a·b over the last axis of numbers without errors, of which some have exponents of their own; None where that
     takes more than a matrix product. Each row is taken relative to its largest number, beside which the smallest leave no trace.
     """
@@ -93,7 +93,7 @@ def leveled(a: Num, b: Num, unit: float, tiny: float) -> Num | None:
     if None in rows:
         return None
     (left, up, low), (right, more, lower) = (row for row in rows if row is not None)
-    made = contracted(left, right, unit, tiny)
+    made = contract(left, right, unit, tiny)
     if made is None:
         return None
     value = made[0].value
@@ -112,7 +112,7 @@ def _level(a: Num) -> tuple[Num, npt.NDArray[np.int64], Flags] | None:
     at = np.where(a.value != 0, own + np.frexp(a.value)[1], NONE)
     top = at.max(-1, keepdims=True)
     top = np.where(top == NONE, 0, top)
-    value = np.ldexp(a.value, numbers.between(own - top, -2400, 2400))
+    value = np.ldexp(a.value, numbers.clip(own - top, -2400, 2400))
     deep: Flags = np.any((at < top - DEEPEST) & (at > NONE), axis=-1)
     return Num(value, top=1.0), top[..., 0], deep
 

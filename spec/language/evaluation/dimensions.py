@@ -48,7 +48,7 @@ class WrongSize(ValueError):  # noqa: N818  (what is found, not a fault)
     """A size that no choice of the symbols in it gives."""
 
 
-def solved(size: Any, actual: Any, known: Mapping[Size, Any]) -> dict[Size, Any] | None:
+def solve_size(size: Any, actual: Any, known: Mapping[Size, Any]) -> dict[Size, Any] | None:
     """What ``size = actual`` tells: the one symbol left open in an affine size, such as ``L + 1``, and its value.
 
     Numbers or symbolic sizes alike. None when more than one symbol is open, so that nothing follows yet.
@@ -60,12 +60,12 @@ def solved(size: Any, actual: Any, known: Mapping[Size, Any]) -> dict[Size, Any]
         return {size: actual}
     size = sympy.sympify(size)
     within = symbols_in(size)
-    return _solved(size, actual, frozenset((s, known[s]) for s in within if s in known))
+    return _solve_size(size, actual, frozenset((s, known[s]) for s in within if s in known))
 
 
 # typed: Python's 3 and SymPy's are equal, and what follows from each is of its own type.
 @lru_cache(maxsize=4096, typed=True)
-def _solved(size: Any, actual: Any, knowing: frozenset[tuple[Size, Any]]) -> dict[Size, Any] | None:
+def _solve_size(size: Any, actual: Any, knowing: frozenset[tuple[Size, Any]]) -> dict[Size, Any] | None:
     known = dict(knowing)
     unknown = [s for s in symbols_in(size) if s not in known]
     if len(unknown) > 1:
@@ -85,7 +85,7 @@ def _solved(size: Any, actual: Any, knowing: frozenset[tuple[Size, Any]]) -> dic
     return {symbol: int(value) if isinstance(actual, int) else value}
 
 
-def solved_all(pairs: Iterable[tuple[Any, Any]], known: Mapping[Size, Any]) -> dict[Size, Any]:
+def solve_sizes(pairs: Iterable[tuple[Any, Any]], known: Mapping[Size, Any]) -> dict[Size, Any]:
     """What several sizes tell together, those that say nothing yet last; ``known`` included.
 
     Raises:
@@ -95,7 +95,7 @@ def solved_all(pairs: Iterable[tuple[Any, Any]], known: Mapping[Size, Any]) -> d
     while waiting:
         later = []
         for size, actual in waiting:
-            more = solved(size, actual, found)
+            more = solve_size(size, actual, found)
             if more is None:
                 later.append((size, actual))
             else:

@@ -13,7 +13,7 @@ from spec.language.evaluation.arithmetic import Arithmetic
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings, bind
 from spec.language.evaluation.compiled.frame import Finish, Frame
-from spec.language.evaluation.compiled.program import compiled
+from spec.language.evaluation.compiled.program import compile_program
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.precision import Format, Precision
 from spec.language.evaluation.running_error import RunningError
@@ -124,14 +124,14 @@ def run(
     every: bool = True,
 ) -> Frame:
     """Evaluate every line of a flattened formula; what is returned holds all tensors, or the outputs if not ``every`` one."""
-    program = compiled(flat)
+    program = compile_program(flat)
 
-    def changed(name: str, value: Any, part: bool) -> Any:
+    def change_value(name: str, value: Any, part: bool) -> Any:
         if storage is not None and name in program.stored:
-            value = arithmetic.stored(value, storage)
+            value = arithmetic.round_to_storage(value, storage)
         return value if finish is None else finish(name, value, part)
 
-    changes = None if storage is None and finish is None else changed
+    changes = None if storage is None and finish is None else change_value
     with np.errstate(all="ignore"):  # NaN and overflow are carried in the numbers, not raised
         return program.run(arithmetic, bindings, changes, every)
 

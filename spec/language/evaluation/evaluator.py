@@ -41,7 +41,7 @@ class Query(Sized):
         compiler, around = Claims(leading, beside), Around()
         openings = list[Opening | None]()
         for symbol, first, last in spans:
-            around, opening = compiler.opened(symbol, first, last, around)
+            around, opening = compiler.open_range(symbol, first, last, around)
             openings.append(opening)
         self._open, self._where = together(openings), compiler.condition(where, around)
         self._axes = [around.axes[symbol].slot for symbol, _, _ in spans]
@@ -66,7 +66,9 @@ class Query(Sized):
 _COMPILED: OrderedDict[Any, Query] = OrderedDict()
 
 
-def compiled(kind: str, trees: Sequence[Any], spans: Spans, where: Node, calls: Applications | None) -> Query:
+def compile_query(
+    kind: str, trees: Sequence[Any], spans: Spans, where: Node, calls: Applications | None
+) -> Query:
     """Trees compiled, once for all evaluators."""
     key = (kind, tuple(trees), spans, where, calls and (calls.leading, calls.beside))
     found = _COMPILED.get(key)
@@ -144,14 +146,14 @@ class Evaluator:
 
     def arguments(self, node: Any, spans: Spans = ()) -> list[dict[str, Any]]:
         """What a formula is applied to, at each value of the leading indices and of those that its arguments depend on."""
-        query, frame = self._run("gathering", [node], spans)
+        query, frame = self._run("gather_arguments", [node], spans)
         query.enter(frame)
         gathering: Gathering = query.parts[0]
         with np.errstate(all="ignore"):
             return gathering.everywhere(frame)
 
     def _run(self, kind: str, trees: Sequence[Any], spans: Spans, where: Node = TRUE) -> tuple[Query, Frame]:
-        query = compiled(kind, trees, spans, where, self.calls)
+        query = compile_query(kind, trees, spans, where, self.calls)
         frame = query.frame(self.arithmetic, self.bindings, self.tensors)
         frame.calls, frame.outcomes = self.calls, self.outcomes
         return query, frame

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.arithmetic import Truth
-from spec.language.evaluation.batching import EXAMPLES, batched, bind_all, repeated
+from spec.language.evaluation.batching import EXAMPLES, add_example_axis, bind_all, repeat_lines
 from spec.language.evaluation.binding import bind, by_name
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.evaluate import run
@@ -111,7 +111,7 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
 
     # Rounding ------------------------------------------------------------------------------------------------------------
 
-    def _drawn(self, shape: tuple[int, ...], middle: float, spread: float) -> Floats:
+    def _draw_noise(self, shape: tuple[int, ...], middle: float, spread: float) -> Floats:
         """Numbers of this standard deviation around the middle, for every sample and entry of an array of this shape."""
         table = self._tables.get((middle, spread))
         if table is None:
@@ -131,7 +131,7 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
         self._used += count
         return self._pool[self._used - count : self._used]
 
-    def rounded(self, a: Num, roundings: float, tiny: Any = True) -> Num:
+    def apply_roundings(self, a: Num, roundings: float, tiny: Any = True) -> Num:
         """``a`` rounded at random, once or as functions do; what the storage type holds exactly stays as it is."""
         if not roundings or not a.value.ndim:
             return a
@@ -139,27 +139,27 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
         count = np.count_nonzero(inexact)
         if count:
             spread = self.unit * SPREAD * math.sqrt(1 if roundings == 1 else CAREFUL_ROUNDINGS)
-            found = self._drawn(a.value.shape, 1.0, spread)
+            found = self._draw_noise(a.value.shape, 1.0, spread)
             found *= a.value
             value = found if count == inexact.size else np.where(inexact, found, a.value)
             return Num(value, None, a.scale, softmax=a.softmax)
         return a
 
-    def stored(self, a: Num, storage: Format) -> Num:
+    def round_to_storage(self, a: Num, storage: Format) -> Num:
         """``a`` as it is: every result was rounded to the storage type where it was made, and copies do not round."""
         return a
 
-    def kept(self, a: Num, least: float = 1.0) -> Num:
+    def fit_to_range(self, a: Num, least: float = 1.0) -> Num:
         """``a`` as it is: what the type's range does not hold is for the bound to tell."""
         return a
 
-    def reaching(self, a: Num, reach: Floats) -> Num:
-        """As :meth:`kept`."""
+    def mark_overflow(self, a: Num, reach: Floats) -> Num:
+        """As :meth:`fit_to_range`."""
         return a
 
     # Sums ----------------------------------------------------------------------------------------------------------------
 
-    def _summed(self, total: Floats, squares: Floats, terms: Any, products: bool) -> Floats:
+    def _round_sum(self, total: Floats, squares: Floats, terms: Any, products: bool) -> Floats:
         """A sum as the accumulation type makes it, from the exact sum S of n terms and the sum Q of their squares.
 
         Each partial sum S_k, k = 2 … n, rounds once, so the variance is u²/3·Σ S_k². Over all orders of the terms
@@ -172,7 +172,7 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
         variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
         spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
         spread *= _inexact(first, max(self.inner, PLAIN))
-        drawn = self._drawn(total.shape, 0.0, self.inner * SPREAD)
+        drawn = self._draw_noise(total.shape, 0.0, self.inner * SPREAD)
         drawn *= spread
         drawn += total
         return drawn
@@ -191,12 +191,12 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
         squares = np.einsum("...i,...i->...", first, first)
         terms = np.count_nonzero(first, axis=-1)
         if (terms > 1).any():
-            total = self._summed(total, squares, terms, products=False)
-        return self._settled(Num(total, None, None if top is None else top[..., 0]))
+            total = self._round_sum(total, squares, terms, products=False)
+        return self._move_to_storage(Num(total, None, None if top is None else top[..., 0]))
 
-    def _settled(self, a: Num) -> Num:
+    def _move_to_storage(self, a: Num) -> Num:
         """A sum handed on from the accumulation type to the storage type, where they differ."""
-        return self.folded(a if self.unit == self.inner else self.rounded(a, 1))
+        return self.fold_scale(a if self.unit == self.inner else self.apply_roundings(a, 1))
 
     def contract(self, factors: list[Num], terms: int, where: Truth | None) -> Num | None:
         """The sum of products over the last axis from two matrix products: the values and their squares."""
@@ -205,8 +205,8 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
             return None
         if where is not None:
             where = Truth(where.holds[:1])
-        first = [self._squared(part) for part in factors]
-        squares = self._plain.formed(first, terms, where)
+        first = [self._square_first(part) for part in factors]
+        squares = self._plain.contract_products(first, terms, where)
         if squares is None:
             return None
         count: Any = terms
@@ -217,9 +217,11 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
             scale = np.broadcast_to(exponents(out), out.value.shape)[:1]
             out, squares = self.to_scale(out, scale), self.to_scale(squares, 2 * scale)
             scale = np.broadcast_to(scale, out.value.shape)
-        return self._settled(Num(self._summed(out.value, squares.value, count, products=True), None, scale))
+        return self._move_to_storage(
+            Num(self._round_sum(out.value, squares.value, count, products=True), None, scale)
+        )
 
-    def _squared(self, a: Num) -> Num:
+    def _square_first(self, a: Num) -> Num:
         """The squares of the first sample."""
         if a.scale is None:
             return replace(a, value=a.value[:1] ** 2)
@@ -227,14 +229,14 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
         scale = exponents(a)
         return Num(a.value[:1] ** 2, None, 2 * (scale[:1] if scale.ndim else scale))
 
-    def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
-        """As :meth:`RunningError._added`."""
-        before, terms = self.folded(target).floats(), self.folded(a).floats()
+    def _add_at(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
+        """As :meth:`RunningError._add_at`."""
+        before, terms = self.fold_scale(target).floats(), self.fold_scale(a).floats()
         scatter = Scatter(before.shape, index, shape)
         total = before + scatter.together(terms)
         squares = (before**2 + scatter.together(terms**2))[:1]
         count = ((before != 0) + scatter.together(terms != 0))[:1]
-        added = self._settled(Num(self._summed(total, squares, count, products=False)))
+        added = self._move_to_storage(Num(self._round_sum(total, squares, count, products=False)))
         return added if index is None else Num(np.where(scatter.terms > 0, added.floats(), before))
 
     # Functions -----------------------------------------------------------------------------------------------------------
@@ -244,24 +246,26 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
         out = self._plain.exponential(a, top, family)
         out = Num(out.value, None, out.scale)
         if top is None:
-            return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
-        return self.folded(self._off(out, _first(a) - _first(top)))
+            return self.fold_scale(self.apply_roundings(out, CAREFUL_ROUNDINGS))
+        return self.fold_scale(self._off(out, _first(a) - _first(top)))
 
     def _log(self, a: Num) -> Num:
         """ln a; of a sum of exponentials relative to the largest, which is kept beside it: ln Σ eˢ = m + ln Σ eˢ⁻ᵐ is for whoever
         subtracts it, as −ln of a share is (m − s) + ln Σ eˢ⁻ᵐ, and its digits are not those of m.
         """
-        a = self.folded(a)
+        a = self.fold_scale(a)
         whole = self._plain.function("log", a)
         if a.scale is None:
-            return self.rounded(whole, CAREFUL_ROUNDINGS)
+            return self.apply_roundings(whole, CAREFUL_ROUNDINGS)
         beside = self._plain.function("log", replace(a, scale=None))
-        off = self.rounded(beside, CAREFUL_ROUNDINGS).floats() - beside.floats()
+        off = self.apply_roundings(beside, CAREFUL_ROUNDINGS).floats() - beside.floats()
         return Num(whole.value + off)
 
-    def recovered(self, a: Num) -> Num:
+    def exp_of_log(self, a: Num) -> Num:
         """exp(ln a), where the logarithm was rounded and kept."""
-        return self.folded(self._off(self.normal(self.folded(a)), _first(self._plain.function("log", a))))
+        return self.fold_scale(
+            self._off(self.normal(self.fold_scale(a)), _first(self._plain.function("log", a)))
+        )
 
     def _off(self, a: Num, exponent: Floats) -> Num:
         """The exponential ``a`` of an exponent (the first sample's) that was rounded, which is off by a share as large as it, and
@@ -271,12 +275,12 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
         spread = SPREAD * np.minimum(self.unit * size, LARGEST_EXPONENT)
         largest = spread.max(initial=0.0)
         if not largest:
-            return self.rounded(a, CAREFUL_ROUNDINGS)
+            return self.apply_roundings(a, CAREFUL_ROUNDINGS)
         shape, small = np.broadcast_shapes(spread.shape, a.value.shape), largest <= SMALL
         if small:
             own = CAREFUL_ROUNDINGS * (self.unit * SPREAD) ** 2
             spread = np.sqrt(spread**2 + own * _inexact(a.value[:1], self.unit))
-        drawn = self._drawn(shape, 0.0, 1.0)
+        drawn = self._draw_noise(shape, 0.0, 1.0)
         drawn *= spread
         if small:
             drawn += 1.0
@@ -284,7 +288,7 @@ class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors
             np.exp(drawn, out=drawn)
         drawn *= a.value
         off = Num(drawn, None, a.scale)
-        return off if small else self.rounded(off, CAREFUL_ROUNDINGS)
+        return off if small else self.apply_roundings(off, CAREFUL_ROUNDINGS)
 
 
 def _first(a: Num) -> Floats:
@@ -317,7 +321,7 @@ Expectation = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """A value in float64, and the standard deviation of a careful implementation's error."""
 
 
-def expected(
+def estimate_errors(
     flat: Flat,
     inputs: Mapping[str, Any],
     precision: Precision,
@@ -332,10 +336,10 @@ def expected(
         raise ValueError(f"samples must be a whole number of at least 1; {samples!r} was given")
     bindings, names = bind(flat, inputs), [output.name for output in flat.outputs]
     values: list[Floats] | None = None
-    several, together = repeated(flat), samples
+    several, together = repeat_lines(flat), samples
     if (samples + 1) * _bytes(flat, bindings.sizes) > MEMORY:
         # As a batch of one: lines that anybody else has asked for are compiled so.
-        exact = run(batched(flat), RunningError(), bind_all(flat, [inputs]), every=False)
+        exact = run(add_example_axis(flat), RunningError(), bind_all(flat, [inputs]), every=False)
         values = [exact.tensors[name].floats()[0] for name in names]
         turns = math.ceil(samples * exact.most / MEMORY)
         del exact
@@ -396,7 +400,7 @@ def expected_error(
         ValueError: no sample is asked for.
     """
     flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
-    return expected(flat, by_name(flat, inputs), Precision.of(dtype), samples, seed)
+    return estimate_errors(flat, by_name(flat, inputs), Precision.of(dtype), samples, seed)
 
 
 def expected_gradient_error(
@@ -415,6 +419,6 @@ def expected_gradient_error(
     """
     gradient = vjp(formula, wrt, conventions)
     inputs = by_name(formula.flat(conventions), inputs)
-    every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
-    found = expected(gradient.flat, every, Precision.of(dtype), samples, seed)
+    every = {**inputs, **gradient.fill_cotangents(seeds, bind(formula.flat(conventions), inputs).sizes)}
+    found = estimate_errors(gradient.flat, every, Precision.of(dtype), samples, seed)
     return dict(zip(gradient.gradients, found, strict=True))

@@ -29,7 +29,7 @@ HIDDEN = 2.0**-60
 """What is this much smaller than a float64 number leaves no trace when it is added."""
 NONE = -(10**17)
 """The exponent of a zero: below that of every other number."""
-HELD = 1 / UNIT64
+LARGEST_EXACT = 1 / UNIT64
 """Up to here float64 holds every whole number."""
 
 
@@ -40,9 +40,9 @@ class Rearranged:
     of: Floats | Rearranged
     change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
-    def made(self) -> Floats:
+    def make_array(self) -> Floats:
         """The array."""
-        return self.change(self.of.made() if isinstance(self.of, Rearranged) else self.of)
+        return self.change(self.of.make_array() if isinstance(self.of, Rearranged) else self.of)
 
 
 @dataclass(slots=True)
@@ -119,9 +119,9 @@ class Num:
             self.value, self.error, self.scale, self.low, self.lost, None, reach, self.exact, terms, self.top
         )
 
-    def reached(self) -> Floats | None:
+    def get_reach(self) -> Floats | None:
         """How far the partial sums reach."""
-        return self.reach.made() if isinstance(self.reach, Rearranged) else self.reach
+        return self.reach.make_array() if isinstance(self.reach, Rearranged) else self.reach
 
     @property
     def nonzero(self) -> Flags:
@@ -144,7 +144,7 @@ class Num:
         if self.scale is None:
             return self.value
         with np.errstate(over="ignore", under="ignore"):
-            return np.ldexp(self.value, between(self.scale, -2400, 2400))
+            return np.ldexp(self.value, clip(self.scale, -2400, 2400))
 
     def bounds(self) -> Floats:
         """The error bounds as float64, infinite where nothing can be said."""
@@ -153,7 +153,7 @@ class Num:
         error = self.error
         if self.scale is not None:
             with np.errstate(over="ignore"):
-                error = np.ldexp(error, between(self.scale, -2400, 2400))
+                error = np.ldexp(error, clip(self.scale, -2400, 2400))
         error = np.where(error < HUGE, error, np.inf)
         return error if self.lost is None else np.where(self.lost, np.inf, error)
 
@@ -171,7 +171,7 @@ def either(a: Flags | None, b: Flags | None) -> Flags | None:
     return a | b
 
 
-def between(values: Any, low: float, high: float) -> Any:
+def clip(values: Any, low: float, high: float) -> Any:
     """Values, none of them beyond either end: ``numpy.clip`` without its checks of types, which take longer than it does."""
     return np.minimum(np.maximum(values, low), high)
 

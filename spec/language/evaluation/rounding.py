@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.evaluation import numbers
-from spec.language.evaluation.numbers import FOLDED, HELD, HUGE, NONE, UNIT64, Flags, Floats, Num
+from spec.language.evaluation.numbers import FOLDED, HUGE, LARGEST_EXACT, NONE, UNIT64, Flags, Floats, Num
 from spec.language.evaluation.precision import ERF_ROUNDINGS, FUNCTION_ROUNDINGS, POWER_ROUNDINGS, Format
 
 
@@ -29,7 +29,7 @@ class Rounding:
         self.tracks = operations is not None
         self.precision_name: str | None = "" if operations is None else operations.name
         self.unit = 0.0 if operations is None else operations.unit + UNIT64
-        self.held: float = HELD if operations is None else 1 / operations.unit
+        self.held: float = LARGEST_EXACT if operations is None else 1 / operations.unit
         """Up to here its numbers hold every whole one."""
         self.tiny = 0.0 if operations is None else operations.tiny
         self.largest = np.inf if operations is None else operations.largest
@@ -51,12 +51,12 @@ class Rounding:
     def rational(self, p: int, q: int) -> Num:
         """The rational number p/q, rounded unless it is an integer."""
         number = self.exact(float(p) / float(q), positive=p >= 0)
-        return number if q == 1 or not self.tracks else self.rounded(number, 1)
+        return number if q == 1 or not self.tracks else self.apply_roundings(number, 1)
 
     def pi(self) -> Num:
         """The number π, rounded."""
         number = self.exact(math.pi, positive=True)
-        return self.rounded(number, 1) if self.tracks else number
+        return self.apply_roundings(number, 1) if self.tracks else number
 
     def zeros(self, shape: tuple[int, ...]) -> Num:
         """Zeros."""
@@ -76,7 +76,7 @@ class Rounding:
 
     # Rounding ------------------------------------------------------------------------------------------------------------
 
-    def rounded(self, a: Num, roundings: float, tiny: bool | Flags = True) -> Num:
+    def apply_roundings(self, a: Num, roundings: float, tiny: bool | Flags = True) -> Num:
         """``a`` after so many roundings of the modelled implementation, which may underflow where ``tiny``."""
         if not self.tracks:
             return a
@@ -115,7 +115,7 @@ class Rounding:
         a.error, a.exact, a.top = error, False, top * (1 + more) + self.tiny if within else np.inf
         return a
 
-    def reaching(self, a: Num, reach: Floats) -> Num:
+    def mark_overflow(self, a: Num, reach: Floats) -> Num:
         """The sum ``a`` of terms that reach so far, errors included: lost where a partial sum may overflow.
 
         The bound on ``a`` says nothing of that: 3 + 3 - 3 is as small as 3, and overflows in a type that ends at 5.
@@ -134,8 +134,8 @@ class Rounding:
             a.lost = over if a.lost is None else a.lost | over
         return a
 
-    def summed(self, a: Num, flushed: bool | Flags, total: Floats | None) -> Num:
-        """A sum that is not too large anywhere, as :meth:`rounded` and :meth:`reaching` would have it."""
+    def round_sum(self, a: Num, flushed: bool | Flags, total: Floats | None) -> Num:
+        """A sum that is not too large anywhere, as :meth:`apply_roundings` and :meth:`mark_overflow` would have it."""
         assert a.error is not None
         if flushed is not False:
             a.error = a.error + (self.tiny if flushed is True else self.tiny * flushed)
@@ -144,7 +144,7 @@ class Rounding:
         a.reach = total
         return a
 
-    def kept(self, a: Num, least: float = 1.0) -> Num:
+    def fit_to_range(self, a: Num, least: float = 1.0) -> Num:
         """Numbers with a scale as the implementation's type holds them: below its range they vanish, or below ``least`` times the
         smallest normal number; above it they overflow. Numbers without a scale are rounded, where one such is lost.
         """
@@ -159,14 +159,14 @@ class Rounding:
         with np.errstate(divide="ignore"):
             size = np.log2(np.abs(a.value) + a.error) + numbers.exponents(a)
         lost = numbers.either(a.lost, size > np.log2(self.largest))
-        a, floor, scale = self.aligned(a, Num(np.zeros(()), np.asarray(least * self.tiny)))
+        a, floor, scale = self.align_scales(a, Num(np.zeros(()), np.asarray(least * self.tiny)))
         assert a.error is not None
         assert floor.error is not None
         return Num(a.value, a.error + floor.error, scale, a.low, lost)
 
-    def unscaled(self, a: Num) -> Num:
+    def remove_scale(self, a: Num) -> Num:
         """``a`` without a scale: what is too small for float64 vanishes, of what is too large nothing is known."""
-        a = self.folded(self.kept(self.folded(a)))
+        a = self.fold_scale(self.fit_to_range(self.fold_scale(a)))
         if a.scale is None:
             return a
         value = a.floats()
@@ -174,23 +174,23 @@ class Rounding:
             return Num(value, lost=a.lost)
         beyond = ~np.isfinite(value)
         with np.errstate(over="ignore"):
-            error = np.ldexp(a.error, numbers.between(a.scale, -2400, 2400))
+            error = np.ldexp(a.error, numbers.clip(a.scale, -2400, 2400))
         unknown = ~(error < HUGE)
         lost = numbers.either(a.lost, beyond | unknown)
         return Num(np.where(beyond, 0.0, value), np.where(unknown, HUGE, error), lost=lost)
 
     def plain(self, a: Num) -> Num:
         """``a`` without a scale, so that its error is in the same unit as its value."""
-        a = self.folded(a)
-        return a if a.scale is None or a.error is None else self.unscaled(a)
+        a = self.fold_scale(a)
+        return a if a.scale is None or a.error is None else self.remove_scale(a)
 
-    def stored(self, a: Num, storage: Format) -> Num:
+    def round_to_storage(self, a: Num, storage: Format) -> Num:
         """``a`` rounded once to a storage format (subnormals flushed at worst); what was stored so already stays."""
         if not self.tracks:
             return a
         if storage is self.operations:
-            return self._flushed(a, storage)
-        a = self.folded(a)
+            return self._flush(a, storage)
+        a = self.fold_scale(a)
         assert a.error is not None
         error = a.error + storage.unit * (np.abs(a.value) + a.error)
         lost = a.lost
@@ -201,20 +201,20 @@ class Rounding:
             lost = numbers.either(lost, np.abs(a.value) + error > storage.largest)
         return Num(a.value, error, a.scale, None if a.low is None else a.low * (1 - storage.unit), lost)
 
-    def _flushed(self, a: Num, storage: Format) -> Num:
+    def _flush(self, a: Num, storage: Format) -> Num:
         """What carried an exponent of its own may be too small for the format, and is flushed at worst; or too large."""
         if a.scale is None or a.error is None:
             return a
         inexact = a.error > 0
         a = self.to_scale(a, np.maximum(a.scale, -1000))
         assert a.error is not None
-        tiny = np.ldexp(storage.tiny, numbers.between(-numbers.exponents(a), -2400, 1000))
+        tiny = np.ldexp(storage.tiny, numbers.clip(-numbers.exponents(a), -2400, 1000))
         out = Num(a.value, a.error + np.where(inexact, tiny, 0.0), a.scale, a.low, a.lost)
-        return self.folded(self.reaching(out, np.abs(a.value) + a.error))
+        return self.fold_scale(self.mark_overflow(out, np.abs(a.value) + a.error))
 
     # Scales --------------------------------------------------------------------------------------------------------------
 
-    def folded(self, a: Num) -> Num:
+    def fold_scale(self, a: Num) -> Num:
         """``a`` without a scale, if nothing is lost by that."""
         scale = a.scale
         if scale is None:
@@ -227,7 +227,7 @@ class Rounding:
         if top.size and (top.max() > FOLDED or top.min() < -1020):
             if a.lost is None:
                 return a
-            near = np.where(a.lost, numbers.between(top, -1020, FOLDED), top)
+            near = np.where(a.lost, numbers.clip(top, -1020, FOLDED), top)
             if near.max() > FOLDED or near.min() < -1020:
                 return a
             shift = shift + (near - top)
@@ -250,12 +250,12 @@ class Rounding:
     @staticmethod
     def to_scale(a: Num, scale: npt.NDArray[np.int64]) -> Num:
         """``a`` with these exponents."""
-        shift = numbers.between(numbers.exponents(a) - scale, -2400, 2400)
+        shift = numbers.clip(numbers.exponents(a) - scale, -2400, 2400)
         error = None if a.error is None else np.ldexp(a.error, shift)
         low = None if a.low is None else np.ldexp(a.low, shift)
         return Num(np.ldexp(a.value, shift), error, scale, low, a.lost)
 
-    def aligned(self, a: Num, b: Num) -> tuple[Num, Num, npt.NDArray[np.int64] | None]:
+    def align_scales(self, a: Num, b: Num) -> tuple[Num, Num, npt.NDArray[np.int64] | None]:
         """Both with the same exponents, and these."""
         if a.scale is None and b.scale is None:
             return a, b, None
@@ -313,11 +313,11 @@ class Functions(Rounding):
         out = Num(value, error, None, low, lost)
         if name in ("abs", "round"):
             return out
-        return self.rounded(out, ERF_ROUNDINGS if name == "erf" else FUNCTION_ROUNDINGS)
+        return self.apply_roundings(out, ERF_ROUNDINGS if name == "erf" else FUNCTION_ROUNDINGS)
 
     def _log(self, a: Num) -> Num:
         """ln a, also of numbers beyond the float64 range: the logarithm of a sum of exponentials of ±10⁴ is ±10⁴."""
-        a = self.normal(self.folded(a))
+        a = self.normal(self.fold_scale(a))
         shift = 0 if a.scale is None else a.scale * LN2_LOW + a.scale * LN2_HIGH
         error, lost = None, a.lost
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -326,11 +326,11 @@ class Functions(Rounding):
                 least = a.value - a.error
                 lost = numbers.either(lost, ~(least > 0))
                 error = a.error / np.maximum(least, 1e-300)
-        return self.rounded(Num(value, error, lost=lost), FUNCTION_ROUNDINGS)
+        return self.apply_roundings(Num(value, error, lost=lost), FUNCTION_ROUNDINGS)
 
-    def recovered(self, a: Num) -> Num:
+    def exp_of_log(self, a: Num) -> Num:
         """exp(ln a): what is left of a when only its logarithm, rounded, was kept; undefined below 0."""
-        a = self.normal(self.folded(a))
+        a = self.normal(self.fold_scale(a))
         if (a.value < 0).any():
             a = Num(np.where(a.value < 0, np.nan, a.value), a.error, a.scale, a.low, a.lost)
         if a.error is None:
@@ -339,7 +339,7 @@ class Functions(Rounding):
         assert logarithm.error is not None
         spread = logarithm.error + FUNCTION_ROUNDINGS * self.unit
         spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
-        return self.folded(Num(a.value, a.value * np.expm1(spread), a.scale, a.low, logarithm.lost))
+        return self.fold_scale(Num(a.value, a.value * np.expm1(spread), a.scale, a.low, logarithm.lost))
 
     def _sqrt(self, a: Num) -> Num:
         if a.scale is not None:
@@ -358,7 +358,9 @@ class Functions(Rounding):
                 error = np.where(a.error == 0, 0.0, np.minimum(a.error / root, np.sqrt(a.error)))
         scale = None if a.scale is None else a.scale // 2
         low = np.zeros_like(value) if a.low is None else np.sqrt(a.low)
-        return self.folded(self.rounded(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS, a.somewhere))
+        return self.fold_scale(
+            self.apply_roundings(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS, a.somewhere)
+        )
 
     def exponential(self, a: Num, top: Num | None, family: Any) -> Num:
         """exp(a). When it enters a softmax, ``top`` is the largest exponent: implementations subtract it (or a running
@@ -382,7 +384,7 @@ class Functions(Rounding):
             else:
                 value, scale = _exp_parts(x)
         if a.error is None:
-            return self.folded(Num(value, None, scale, None, a.lost, (family, False)))
+            return self.fold_scale(Num(value, None, scale, None, a.lost, (family, False)))
         spread = a.error + (FUNCTION_ROUNDINGS * self.unit + _exp_slack(x))
         if top is not None:
             away = np.abs(top.floats() - x)  # above the largest lies what is not permitted
@@ -392,8 +394,8 @@ class Functions(Rounding):
         error = value * np.expm1(spread)
         lost = a.lost
         if top is None:
-            out = self.folded(Num(value, error, scale, np.zeros_like(value), lost))
-            return self.folded(self.kept(self.rounded(out, 1), FLUSHED))
+            out = self.fold_scale(Num(value, error, scale, np.zeros_like(value), lost))
+            return self.fold_scale(self.fit_to_range(self.apply_roundings(out, 1), FLUSHED))
         peak = top.floats()
         peak_value, peak_scale = _exp_parts(np.where(np.isfinite(peak), peak, 0.0))
         least = FLUSHED * self.tiny * peak_value  # what underflows may be lost
@@ -405,7 +407,7 @@ class Functions(Rounding):
             )
         floor = Num(np.zeros(()), least, peak_scale)
         out = Num(value, error, scale, np.zeros_like(value), lost)
-        out, floor, scale = self.aligned(out, floor)
+        out, floor, scale = self.align_scales(out, floor)
         assert out.error is not None
         assert floor.error is not None
         return Num(out.value, out.error + floor.error, scale, np.zeros_like(out.value), lost, (family, False))
@@ -439,7 +441,7 @@ class Functions(Rounding):
                 spread = spread + np.abs(exponent) * a.error / np.maximum(base - a.error, 0)
                 error = value * np.expm1(np.minimum(spread, LARGEST_EXPONENT))
         out = Num(value, error, None, np.zeros_like(value), numbers.either(a.lost, y.lost))
-        return self.rounded(out, FUNCTION_ROUNDINGS)
+        return self.apply_roundings(out, FUNCTION_ROUNDINGS)
 
     def integral_power(self, a: Num, y: Num) -> Num:
         """a**y for whole numbers y, of any a: by so many products, or as ±exp(y·ln|a|)."""
@@ -458,7 +460,7 @@ class Functions(Rounding):
                 spread = np.minimum(spread, LARGEST_EXPONENT)
                 error = np.abs(furthest - np.abs(value)) + furthest * np.expm1(spread)
         out = Num(value, error, None, None, numbers.either(a.lost, y.lost))
-        return self.rounded(out, FUNCTION_ROUNDINGS)
+        return self.apply_roundings(out, FUNCTION_ROUNDINGS)
 
 
 def _logarithm(size: Floats) -> Floats:
@@ -471,7 +473,7 @@ def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     if numbers.largest(np.abs(x)) < 1e15:
         scale = np.rint(x / (LN2_HIGH + LN2_LOW))
         return np.exp((x - scale * LN2_HIGH) - scale * LN2_LOW), scale.astype(np.int64)
-    scale = np.where(np.isfinite(x), np.rint(numbers.between(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
+    scale = np.where(np.isfinite(x), np.rint(numbers.clip(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
     rest = np.where(np.isfinite(x), (x - scale * LN2_HIGH) - scale * LN2_LOW, x)
     return np.exp(rest), scale.astype(np.int64)
 

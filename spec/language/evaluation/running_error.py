@@ -8,7 +8,7 @@ import numpy as np
 
 from spec.language.evaluation import numbers
 from spec.language.evaluation.arithmetic import Truth
-from spec.language.evaluation.contraction import FEWEST, contracted, extent, filled, leveled, plain
+from spec.language.evaluation.contraction import FEWEST, contract, contract_levelled, extent, filled, plain
 from spec.language.evaluation.numbers import HUGE, NONE, UNIT64, Flags, Floats, Num
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 from spec.language.evaluation.scatter import Storing
@@ -30,11 +30,11 @@ class RunningError(Storing):
     def plus(self, a: Num, b: Num) -> Num:
         """a + b; the terms of sums among them may be added in any order, such as those of Σ onto the b of Σ + b."""
         if a.bare and b.bare:
-            return self.rounded(Num(a.value + b.value), 1, tiny=False)
-        counts, reaches = (a.terms, b.terms), (a.reached(), b.reached())
+            return self.apply_roundings(Num(a.value + b.value), 1, tiny=False)
+        counts, reaches = (a.terms, b.terms), (a.get_reach(), b.get_reach())
         parts = [reach for reach in reaches if reach is not None]
         relative = a.softmax is not None or b.softmax is not None
-        a, b, scale = self.aligned(a, b)
+        a, b, scale = self.align_scales(a, b)
         error, terms, top = None, None, np.inf
         if a.error is not None and b.error is not None:
             first, second = _sizes(a), _sizes(b)
@@ -53,7 +53,7 @@ class RunningError(Storing):
                     error = numbers.above(error, part.error)
         low = None if a.low is None or b.low is None else a.low + b.low
         out = Num(a.value + b.value, error, scale, low, numbers.either(a.lost, b.lost), top=top)
-        out = self.rounded(out, 1, tiny=False)
+        out = self.apply_roundings(out, 1, tiny=False)
         if terms is not None and scale is None:
             out.reach, out.terms = terms, sum(counts)
             if parts:  # three terms or more, which may be added in another order
@@ -62,21 +62,21 @@ class RunningError(Storing):
                     for part, reach in zip((a, b), reaches, strict=True)
                     if reach is None
                 ]
-                out = self.reaching(out, sum((*parts, *alone), np.zeros(())))
+                out = self.mark_overflow(out, sum((*parts, *alone), np.zeros(())))
         elif out.error is not None and not relative:
-            out = self.reaching(out, np.abs(out.value) + out.error)
-        return self.folded(out)
+            out = self.mark_overflow(out, np.abs(out.value) + out.error)
+        return self.fold_scale(out)
 
     def minus(self, a: Num, b: Num) -> Num:
         """a - b; 1 - b of a share b may be formed as a function of its own, such as σ(−x) for 1 − σ(x)."""
         out = self.plus(a, self.negative(b))
         share = b.low is not None and a.exact and a.value.size == 1 and a.value.item() == 1
-        return self.rounded(out, FUNCTION_ROUNDINGS - 1) if share and out.error is not None else out
+        return self.apply_roundings(out, FUNCTION_ROUNDINGS - 1) if share and out.error is not None else out
 
     def times(self, a: Num, b: Num) -> Num:
         """a * b; a bound on 0·anything is 0."""
         if a.bare and b.bare:
-            return self.rounded(Num(a.value * b.value), 1)
+            return self.apply_roundings(Num(a.value * b.value), 1)
         scale = None
         if a.scale is not None or b.scale is not None:
             a, b = self.normal(a), self.normal(b)
@@ -92,9 +92,9 @@ class RunningError(Storing):
         low = None if a.low is None or b.low is None else a.low * b.low
         out = Num(value, error, scale, low, numbers.either(a.lost, b.lost), exact=exact, top=a.top * b.top)
         if not self.tracks:
-            return self.folded(out)
+            return self.fold_scale(out)
         zeros = (a.vanishes or b.vanishes) and out.vanishes  # else no factor is exactly 0
-        return self.folded(self.rounded(out, 1, a.nonzero & b.nonzero if zeros else True))
+        return self.fold_scale(self.apply_roundings(out, 1, a.nonzero & b.nonzero if zeros else True))
 
     def over(self, a: Num, b: Num) -> Num:
         """a / b; nothing is known where the divisor may vanish. A share of a softmax's total lies in [0, 1]."""
@@ -122,17 +122,17 @@ class RunningError(Storing):
         low = None if a.low is None or b.low is None else np.zeros_like(value)
         out = Num(value, error, scale, low, lost)
         if error is None:
-            return self.folded(self.rounded(out, FUNCTION_ROUNDINGS))
+            return self.fold_scale(self.apply_roundings(out, FUNCTION_ROUNDINGS))
         if not share:
-            return self.folded(self.rounded(out, FUNCTION_ROUNDINGS, a.somewhere))
+            return self.fold_scale(self.apply_roundings(out, FUNCTION_ROUNDINGS, a.somewhere))
         # However little is known of the total, a share does not overflow.
         part = out.floats()
         limit = np.maximum(np.abs(part), 1 - part)
         limit += 8 * self.unit
-        out = self.rounded(self._clamped(out, limit), FUNCTION_ROUNDINGS, a.somewhere)
-        return self.folded(self._clamped(out, limit))
+        out = self.apply_roundings(self._clamp_error(out, limit), FUNCTION_ROUNDINGS, a.somewhere)
+        return self.fold_scale(self._clamp_error(out, limit))
 
-    def _clamped(self, a: Num, limit: Floats) -> Num:
+    def _clamp_error(self, a: Num, limit: Floats) -> Num:
         """Shares of a total lie between 0 and 1 as computed, too, up to a few roundings: no error is beyond this limit."""
         assert a.error is not None
         if a.scale is None:
@@ -147,13 +147,13 @@ class RunningError(Storing):
         assert a.error is not None
         return Num(
             a.value,
-            np.minimum(a.error, np.ldexp(limit, numbers.between(-numbers.exponents(a), -2400, LARGEST))),
+            np.minimum(a.error, np.ldexp(limit, numbers.clip(-numbers.exponents(a), -2400, LARGEST))),
             a.scale,
             a.low,
             a.lost,
         )
 
-    def compared(self, relation: str, a: Num, b: Num) -> Truth:
+    def compare(self, relation: str, a: Num, b: Num) -> Truth:
         """``a <= b``, ``a < b`` or ``a == b``; open where both are closer than their errors, so that rounding decides."""
         x, y = a.floats(), b.floats()
         holds = x <= y if relation == "<=" else x < y if relation == "<" else x == y
@@ -164,7 +164,7 @@ class RunningError(Storing):
         with np.errstate(invalid="ignore"):
             apart = np.abs(x - y) > (e + f) * (1 + 4 * UNIT64)
         known = exact | apart
-        return Truth.between(holds & known, holds | ~known, holds)
+        return Truth.from_bounds(holds & known, holds | ~known, holds)
 
     def sum(self, a: Num, where: Truth | None) -> Num:
         """The sum over the last axis, in any order, of the entries permitted by ``where``."""
@@ -204,16 +204,16 @@ class RunningError(Storing):
         if total is not None and top * (1 + numbers.growth(share)) <= self.safe / 2:
             out.top = top * (1 + numbers.growth(share)) + self.tiny
             # neither the sum with its error nor any part of it is too large
-            return self.summed(out, flushed, None if family else total)
-        out = self.rounded(out, 0, flushed)
+            return self.round_sum(out, flushed, None if family else total)
+        out = self.apply_roundings(out, 0, flushed)
         # An implementation takes the exponentials of a softmax relative to the largest, so that their sum is small.
-        return out if total is None or family is not None else self.reaching(out, total)
+        return out if total is None or family is not None else self.mark_overflow(out, total)
 
     def contract(self, factors: list[Num], terms: int, where: Truth | None) -> Num | None:
         """The sum of products over the last axis, which has so many terms; None where it has to be formed as it stands."""
-        return None if extent(*factors) < FEWEST else self.formed(factors, terms, where)
+        return None if extent(*factors) < FEWEST else self.contract_products(factors, terms, where)
 
-    def formed(self, factors: list[Num], terms: int, where: Truth | None) -> Num | None:
+    def contract_products(self, factors: list[Num], terms: int, where: Truth | None) -> Num | None:
         """As :meth:`contract`, however few the products are."""
         if where is not None and where.open is not None:
             return None
@@ -221,7 +221,7 @@ class RunningError(Storing):
             return None
         found = [plain(part) for part in factors]
         if any(part is None for part in found):
-            return self._leveled(factors, where)
+            return self._contract_levelled(factors, where)
         factors = [part for part in found if part is not None]
         if where is not None:
             fitting = [
@@ -242,16 +242,16 @@ class RunningError(Storing):
         left, right = (plain(part) for part in factors)
         if left is None or right is None:
             return None
-        made = contracted(left, right, self.unit, self.tiny)
+        made = contract(left, right, self.unit, self.tiny)
         if made is None:
             return None
         out, reach = made
-        out = self.rounded(out, 0, tiny=False)
+        out = self.apply_roundings(out, 0, tiny=False)
         out.terms = terms
-        return out if reach is None else self.reaching(out, reach)
+        return out if reach is None else self.mark_overflow(out, reach)
 
-    def _leveled(self, factors: list[Num], where: Truth | None) -> Num | None:
-        """As :meth:`formed`, of two factors without errors, with exponents of their own."""
+    def _contract_levelled(self, factors: list[Num], where: Truth | None) -> Num | None:
+        """As :meth:`contract_products`, of two factors without errors, with exponents of their own."""
         if len(factors) != 2 or any(part.error is not None for part in factors):
             return None
         if where is not None:
@@ -263,8 +263,8 @@ class RunningError(Storing):
             factors = list(factors)
             factors[place] = self.select(where, factors[place], self.zeros(()))
         first, second = factors
-        out = leveled(first, second, self.unit, self.tiny)
-        return None if out is None else self.folded(out)
+        out = contract_levelled(first, second, self.unit, self.tiny)
+        return None if out is None else self.fold_scale(out)
 
     def maximum(self, a: Num, where: Truth | None) -> Num:
         """The largest permitted entry along the last axis; nothing is said where there is none."""
@@ -297,12 +297,16 @@ class RunningError(Storing):
         Where the condition is open, the exact value may be either and an implementation may return either.
         """
         out = self._select(where.holds, a, b)
-        return out if where.open is None else self._covering(out, where.open, self._select(where.holds, b, a))
+        return (
+            out
+            if where.open is None
+            else self._cover_distance(out, where.open, self._select(where.holds, b, a))
+        )
 
-    def _covering(self, a: Num, where: Flags, b: Num) -> Num:
+    def _cover_distance(self, a: Num, where: Flags, b: Num) -> Num:
         """``a``, at ``where`` with a bound on the distance of anything near either from anything near the other."""
         family = a.softmax
-        a, b, scale = self.aligned(a, b)
+        a, b, scale = self.align_scales(a, b)
         assert a.error is not None
         assert b.error is not None
         reach = np.abs(a.value - b.value) + a.error + b.error

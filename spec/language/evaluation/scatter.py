@@ -54,12 +54,14 @@ class Scatter:
 class Storing(Functions):
     """Arithmetic that keeps what it finds."""
 
-    def put(self, target: Num, index: tuple[npt.NDArray[np.int64], ...], a: Num, accumulate: bool) -> Num:
+    def write_at(
+        self, target: Num, index: tuple[npt.NDArray[np.int64], ...], a: Num, accumulate: bool
+    ) -> Num:
         """``target`` with ``a`` written (or added) at ``index``."""
         shape = np.broadcast_shapes(*(part.shape for part in index), a.value.shape)
         if accumulate:
-            return self._added(target, index, a, shape)
-        a, target = self.folded(a), self.folded(target)
+            return self._add_at(target, index, a, shape)
+        a, target = self.fold_scale(a), self.fold_scale(target)
 
         def write(new: Any, old: Any, absent: Any) -> Any:
             if new is None and old is None:
@@ -77,7 +79,7 @@ class Storing(Functions):
             write(a.scale, target.scale, np.int64(0)),
             low,
             write(a.lost, target.lost, False),
-            reach=write(a.reached(), target.reached(), 0.0),
+            reach=write(a.get_reach(), target.get_reach(), 0.0),
             terms=max(a.terms, target.terms),
             top=a.top + target.top if a.scale is None and target.scale is None else np.inf,
         )
@@ -85,9 +87,9 @@ class Storing(Functions):
     def write(self, target: Num, window: Change, a: Num) -> bool:
         """Write ``a`` into the part of ``target`` that ``window`` shows, in place; False where that cannot be done.
 
-        What results is what :meth:`put` returns. The arrays of ``target`` have to be the caller's own.
+        The result is that of :meth:`write_at`. The arrays of ``target`` have to be the caller's own.
         """
-        a = self.folded(a)
+        a = self.fold_scale(a)
         if a.scale is not None or target.scale is not None:
             return False
         if target.low is target.value:  # zeros are their own lower bound
@@ -105,9 +107,9 @@ class Storing(Functions):
         if a.reach is not None and target.reach is None:
             target.reach = np.zeros(target.value.shape)
         if target.reach is not None:
-            reach = target.reached()
+            reach = target.get_reach()
             assert reach is not None
-            target.reach, window(reach)[...] = reach, 0.0 if a.reach is None else a.reached()
+            target.reach, window(reach)[...] = reach, 0.0 if a.reach is None else a.get_reach()
             target.terms = max(target.terms, a.terms)
         if a.lost is not None and target.lost is None:
             target.lost = np.zeros(target.value.shape, bool)
@@ -118,7 +120,7 @@ class Storing(Functions):
     def add(self, target: Num, window: Change, a: Num, shape: tuple[int, ...]) -> bool:
         """Add terms ``a`` of a shape to the part of ``target`` that ``window`` shows, in place.
 
-        Returns False where that cannot be done. What results is what :meth:`put` returns. The arrays of ``target`` have to be
+        Returns False where that cannot be done. The result is that of :meth:`write_at`. The arrays of ``target`` have to be
         the caller's own.
         """
         if target.scale is not None:
@@ -126,11 +128,11 @@ class Storing(Functions):
         error, lost = (None if part is None else window(part) for part in (target.error, target.lost))
         here = Num(window(target.value), error, lost=lost)
         target.low = None  # what is added may be negative
-        return self.write(target, window, self._added(here, None, a, shape))
+        return self.write(target, window, self._add_at(here, None, a, shape))
 
-    def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
+    def _add_at(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
         """``a`` added at ``index``, where several of its entries may fall on one place; without an index entry by entry."""
-        a, target = self.unscaled(a), self.unscaled(target)
+        a, target = self.remove_scale(a), self.remove_scale(target)
         scatter = Scatter(target.value.shape, index, shape)
         value = target.value + scatter.together(a.value)
         lost = None if a.lost is None and target.lost is None else np.zeros(value.shape, bool)
@@ -143,7 +145,7 @@ class Storing(Functions):
             total = np.abs(target.value) + target.error + scatter.together(np.abs(a.value) + a.error)
             rounds = np.where(scatter.terms > 0, scatter.terms + SUM_SLACK, 0.0) * self.unit
             error = target.error + scatter.together(a.error) + rounds * total
-            found = self.reaching(Num(value, error, lost=lost), total)
+            found = self.mark_overflow(Num(value, error, lost=lost), total)
             found.reach = None
             return found
         return Num(value, None, lost=lost)

@@ -40,7 +40,7 @@ class SoftmaxGroups:
         found: dict[tuple[SumOf, Node], None] = {}
         for line in lines:
             for node in walk(line.right):
-                if (total := _divided_by(node, alone)) is not None:
+                if (total := _find_divisor(node, alone)) is not None:
                     several |= dict.fromkeys(_joint(total, alone))
                 if isinstance(node, SumOf):
                     for part in walk(node.body):
@@ -104,7 +104,7 @@ def _at(node: Ref, lines: Mapping[Tensor, Definition]) -> Node:
     return substitute(line.right, dict(zip(line.left.index, node.index, strict=True))) if line else node
 
 
-def _divided_by(node: Basic, lines: Mapping[Tensor, Definition]) -> Plus | None:
+def _find_divisor(node: Basic, lines: Mapping[Tensor, Definition]) -> Plus | None:
     """A sum of several terms that is a divisor, or the argument of a logarithm; it may be a line of its own."""
     if isinstance(node, Over) or (isinstance(node, Func) and node.name == "log"):
         total = node.args[1]

@@ -51,7 +51,7 @@ class Ledger:
     def __init__(self) -> None:
         self.entries: dict[str, Obligation] = {}
 
-    def met(self, tree: Basic | str, relation: str, reason: str, where: str = "") -> None:
+    def record(self, tree: Basic | str, relation: str, reason: str, where: str = "") -> None:
         """Record what holds of a tree, with the reason why."""
         entry = Obligation(tree, relation, where, reason)
         self.entries.setdefault(str(entry), entry)

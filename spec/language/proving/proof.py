@@ -15,11 +15,11 @@ from spec.language.proving.deciding.derivations import (
     CheckedClaim,
     CheckedInduction,
     CheckedStep,
+    check_derivation,
     conventions_of,
-    derived,
 )
 from spec.language.proving.deciding.place import Goal
-from spec.language.proving.evaluating.points import Numeric, guarded
+from spec.language.proving.evaluating.points import Numeric, evaluate_claims
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import Rule
 from spec.language.theorem import Assurance, Claim, Proof, Theorem
@@ -74,7 +74,7 @@ def check(theorem: Theorem, formula: Formula, guard: bool = True) -> Checked:
             raise IllFormed(f"{formula.id}, {theorem.name}: {formula.id} is no longer the formula of this ID")
         check_theorem(formula, theorem)
     except Exception as error:
-        note = _said(error)
+        note = _describe_error(error)
         none = tuple(CheckedClaim(claim, Assurance.REFUSED, (), note) for claim in theorem.claims)
         return Checked(theorem, formula, none, note)
     checked: dict[Any, Any] = {}
@@ -88,9 +88,13 @@ def check(theorem: Theorem, formula: Formula, guard: bool = True) -> Checked:
                 else _claim(theorem, formula, claim, checked)
             )
         except Exception as error:
-            claims.append(CheckedClaim(claim, Assurance.REFUSED, (), _said(error)))
+            claims.append(CheckedClaim(claim, Assurance.REFUSED, (), _describe_error(error)))
     found = Checked(theorem, formula, tuple(claims))
-    return _guarded(found) if guard and found.assurance > Assurance.REFUSED and not theorem.exists else found
+    return (
+        _evaluate_theorem(found)
+        if guard and found.assurance > Assurance.REFUSED and not theorem.exists
+        else found
+    )
 
 
 _ESTABLISHED: dict[tuple[str, str], tuple[Theorem, Assurance]] = {}
@@ -108,12 +112,14 @@ def _not_established(proof: Proof) -> str:
     return ""
 
 
-def _guarded(checked: Checked) -> Checked:
+def _evaluate_theorem(checked: Checked) -> Checked:
     """The theorem, evaluated: refused where the balls contradict it, or do not see enough of it."""
     try:
-        refusals = [seen.refusal for seen in guarded(checked.theorem, checked.formula, checked.claims)]
+        refusals = [
+            seen.refusal for seen in evaluate_claims(checked.theorem, checked.formula, checked.claims)
+        ]
     except Exception as error:
-        refusals = [f"evaluation cannot confirm it: {_said(error)}"] * len(checked.claims)
+        refusals = [f"evaluation cannot confirm it: {_describe_error(error)}"] * len(checked.claims)
     claims = (
         replace(claim, assurance=Assurance.REFUSED, note=refusal) if refusal else claim
         for claim, refusal in zip(checked.claims, refusals, strict=True)
@@ -126,11 +132,11 @@ def _claim(theorem: Theorem, formula: Formula, claim: Claim, checked: dict[Any, 
         note = "an existential theorem is shown by a witness, and nothing else is"
         return CheckedClaim(claim, Assurance.REFUSED, (), note)
     if claim.proof.method == "derivation":
-        return derived(Goal(theorem, formula, claim, checked=checked), claim.proof)
+        return check_derivation(Goal(theorem, formula, claim, checked=checked), claim.proof)
     return _numeric(theorem, formula, claim, claim.proof)
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """What stands in the way, in one line."""
     text = " ".join(str(error).split())
     return text if isinstance(error, ValueError) else f"it cannot be read: {type(error).__name__}: {text}"

@@ -11,7 +11,7 @@ from spec.language.arrays import Comprehension, Tensor
 from spec.language.binders import AnyOf, Bound, Expectation, MaxOf, SumOf
 from spec.language.calls import ABSENT, Call, Pullback, unify
 from spec.language.expr import Ref
-from spec.language.known import known, registered
+from spec.language.known import get_formula, list_registered
 from spec.language.render.printer import (
     ATOM,
     LOGARITHM,
@@ -75,7 +75,7 @@ def _shape(body: Ref | Call) -> tuple[sympy.Expr, ...] | None:
     """The shape of what an entry is read from; None if it is not known (a line of a theorem's formula that is no output)."""
     if isinstance(body, Ref):
         return body.tensor.shape
-    callee = known(body.formula_id)
+    callee = get_formula(body.formula_id)
     shapes = [t.shape for t in callee.outputs if t.name == body.output]
     sizes = unify(callee, body.arguments)
     return tuple(substitute(size, sizes) for size in shapes[0]) if shapes else None
@@ -84,17 +84,17 @@ def _shape(body: Ref | Call) -> tuple[sympy.Expr, ...] | None:
 def short_name(formula_id: str) -> str:
     """The last part of an ID where no other formula shares it: softmax, but scores.cosine and similarity.cosine."""
     name = formula_id.split(".")[-1]
-    return formula_id if sum(other.split(".")[-1] == name for other in registered()) > 1 else name
+    return formula_id if sum(other.split(".")[-1] == name for other in list_registered()) > 1 else name
 
 
-def _applied(p: Printer, node: Call, own: str = "") -> str:
+def _write_application(p: Printer, node: Call, own: str = "") -> str:
     """A formula applied; with the ``own`` letter of the formula for that input, whatever it is given."""
-    name, inputs = short_name(node.formula_id), known(node.formula_id).inputs
+    name, inputs = short_name(node.formula_id), get_formula(node.formula_id).inputs
     given = zip(inputs, node.arguments, strict=False)
     arguments = ", ".join(
         p.name(own) if own and str(item) == own else p.text(a) for item, a in given if a != ABSENT
     )
-    first = node.output == known(node.formula_id).outputs[0].name
+    first = node.output == get_formula(node.formula_id).outputs[0].name
     of = "" if first else ("{}." if isinstance(p, Latex) else ".") + p.name(node.output)
     if isinstance(p, Latex):
         shown = name.replace("_", r"\_")
@@ -104,25 +104,25 @@ def _applied(p: Printer, node: Call, own: str = "") -> str:
 
 @rule(Call, Latex, Unicode)
 def _call(p: Printer, node: Call) -> tuple[str, int]:
-    callee = known(node.formula_id)
+    callee = get_formula(node.formula_id)
     inner = {line.name for line in callee.definitions} - {t.name for t in callee.outputs}
     if node.arguments == callee.inputs and node.output in inner:
         line = Ref(callee.line(node.output), *node.index)  # a letter of the statement, for its own inputs
         return p.text(line), POWER if line.tensor.name in SQUARED else ATOM
     index = ", ".join(p.text(part) for part in node.index)
     if not index:
-        return _applied(p, node), ATOM
-    named = node.output != known(node.formula_id).outputs[0].name
+        return _write_application(p, node), ATOM
+    named = node.output != get_formula(node.formula_id).outputs[0].name
     if isinstance(p, Latex) and not (named and "_" in node.output):  # as in a Ref: one subscript, no second
-        return rf"{_applied(p, node)}_{{{index}}}", ATOM
-    return f"{_applied(p, node)}[{index}]", ATOM
+        return rf"{_write_application(p, node)}_{{{index}}}", ATOM
+    return f"{_write_application(p, node)}[{index}]", ATOM
 
 
 @rule(Pullback, Latex, Unicode)
 def _pullback(p: Printer, node: Pullback) -> tuple[str, int]:
     seed, index = p.text(node.seed), ", ".join(p.text(part) for part in node.index)
-    letter, call = p.name(node.wrt), _applied(p, node.call, node.wrt)
-    items = map(str, known(node.call.formula_id).inputs)
+    letter, call = p.name(node.wrt), _write_application(p, node.call, node.wrt)
+    items = map(str, get_formula(node.call.formula_id).inputs)
     there = p.text(dict(zip(items, node.call.arguments, strict=False))[node.wrt])
     elsewhere = there != letter  # the derivative by a letter of the formula, in whose place an array stands
     if isinstance(p, Latex):

@@ -9,7 +9,7 @@ from sympy.core.basic import Basic
 
 from spec.language.arrays import each
 from spec.language.expr import Always, Choice, Node
-from spec.language.flatten import chosen, own_lines
+from spec.language.flatten import apply_conventions, own_lines
 from spec.language.formula import Formula
 from spec.language.lines import Definition
 from spec.language.render.printer import Latex, Printer, Unicode
@@ -43,10 +43,10 @@ def statement(
     formula: Formula, conventions: Mapping[str, str] | None = None, style: str = "unicode"
 ) -> list[Line]:
     """The numbered lines of a formula as written, under a choice of conventions; ``style`` is ``latex`` or ``unicode``."""
-    return numbered(own_lines(formula, formula.choose(conventions)), style)
+    return number_lines(own_lines(formula, formula.choose(conventions)), style)
 
 
-def numbered(lines: Iterable[Definition], style: str = "unicode", first: int = 1) -> list[Line]:
+def number_lines(lines: Iterable[Definition], style: str = "unicode", first: int = 1) -> list[Line]:
     """Definitions as numbered lines."""
     p: Printer = _LATEX if style == "latex" else _UNICODE
     return [Line(number, _equation(p, d), _ranges(p, d)) for number, d in enumerate(lines, first)]
@@ -89,14 +89,14 @@ def claim_text(
     if exists:
         sign = r"\ne" if style == "latex" else "≠"
     left, right, where = (
-        p.text(part if conventions is None else chosen(part, conventions))
+        p.text(part if conventions is None else apply_conventions(part, conventions))
         for part in (claim.left, claim.right, claim.where)
     )
     joint = r"\quad\text{where } " if style == "latex" else "   where "
     return f"{left} {sign} {right}" + ("" if isinstance(claim.where, Always) else joint + where)
 
 
-def _written_under(theorem: Theorem, formula: Formula) -> dict[str, str]:
+def _find_open_conventions(theorem: Theorem, formula: Formula) -> dict[str, str]:
     """The conventions that a theorem leaves open and its claims depend on, each at our option: how they are written out.
 
     It holds under every other option as well.
@@ -110,7 +110,7 @@ def _written_under(theorem: Theorem, formula: Formula) -> dict[str, str]:
     }
 
 
-def written_for(formula: Formula, code: Callable[[str], str] = str) -> str:
+def describe_abbreviations(formula: Formula, code: Callable[[str], str] = str) -> str:
     """Under which of our options the abbreviations of the theorems are written out; empty where they depend on none."""
     choices = {str(c.args[0]) for line in formula.abbreviations.values() for c in line.right.find(Choice)}
     ours = ", ".join(code(f"{name}={option}") for name, option in formula.choose().items() if name in choices)
@@ -142,7 +142,7 @@ def hypotheses(
     for size, value in theorem.sizes.items():
         yield f"for {maths(p.text(size))} = {maths(p.text(value))}"
     for condition in theorem.assuming:
-        yield f"assuming {maths(p.text(chosen(condition, conventions)))}"
+        yield f"assuming {maths(p.text(apply_conventions(condition, conventions)))}"
     for tensor, value in theorem.at.items():
         edge = ", the edge of its domain" if tensor.domain == "positive" and value == 0 else ""
         yield f"at {maths(p.text(tensor))} = {maths(str(value))}{edge}"
@@ -150,5 +150,5 @@ def hypotheses(
         yield "for some inputs"
     for name, option in theorem.conventions.items():
         yield f"under {code(f'{name}={option}')}"
-    for name, option in _written_under(theorem, formula).items():
+    for name, option in _find_open_conventions(theorem, formula).items():
         yield f"written for {code(f'{name}={option}')}, as for every other option"

@@ -16,7 +16,7 @@ from spec.language.binders import Bound, MaxOf, SumOf
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
 from spec.language.convention import INTERMEDIATES, Convention, Pitfall, Source, Worked
 from spec.language.expr import Node, Ref
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.lines import Definition, LineChoice, reached
 from spec.language.trees import free_symbols, substitute, walk
 from spec.language.wellformed import letters, ranges
@@ -33,13 +33,13 @@ def check_coverage(formula: Any, sizes: set[sympy.Symbol]) -> None:
     Raises:
         IllFormed: naming formula and line, and sizes at which an entry shows it.
     """
-    for group in _chosen(formula):
+    for group in _choose_lines(formula):
         for turn in SMALL:
             at = {size: turn[k % len(turn)] for k, size in enumerate(sorted(sizes, key=str))}
             missing = {}
             for name in dict.fromkeys(line.name for line in group):
                 lines = [line for line in group if line.name == name]
-                places = _missing(formula, lines, at)
+                places = _find_missing(formula, lines, at)
                 if places:
                     missing[lines[0].left.tensor] = places
             if not formula.auxiliary:  # entries that no line defines are 0, which a page would have to say
@@ -51,7 +51,7 @@ def check_coverage(formula: Any, sizes: set[sympy.Symbol]) -> None:
             raise IllFormed(f"{formula.id}, line {line.left}: nothing reads {line.name}, and it is no output")
 
 
-def _chosen(formula: Any) -> Iterator[tuple[Definition, ...]]:
+def _choose_lines(formula: Any) -> Iterator[tuple[Definition, ...]]:
     """The lines under each choice of the conventions that pick lines."""
     options: dict[str, list[str]] = {}
     for item in formula.lines:
@@ -66,7 +66,7 @@ def _chosen(formula: Any) -> Iterator[tuple[Definition, ...]]:
         )
 
 
-def _missing(formula: Any, lines: list[Definition], sizes: Values) -> list[Place]:
+def _find_missing(formula: Any, lines: list[Definition], sizes: Values) -> list[Place]:
     """The entries of a tensor that none of its lines defines; one that several define is refused."""
     if any(line.accumulate for line in lines):
         return []
@@ -79,7 +79,7 @@ def _missing(formula: Any, lines: list[Definition], sizes: Values) -> list[Place
     for at, count in found.items():
         if count > 1:
             said = "more than one line defines" if len(lines) > 1 else "the line defines more than once"
-            entry = f"{_said((tensor.name, at))}{_at(sizes)}"
+            entry = f"{_format_place((tensor.name, at))}{_at(sizes)}"
             raise IllFormed(f"{formula.id}, line {lines[-1].left}: {said} {entry}")
     every = product(*(range(number_at(size, sizes) or 0) for size in tensor.shape))
     return [(tensor.name, at) for at in every if not found[at]]
@@ -92,17 +92,17 @@ def _check_missing(
     for tensor, places in missing.items():
         if tensor in formula.outputs:
             raise IllFormed(
-                f"{formula.id}: no line defines {_said(places[0])}{_at(sizes)} of the output {tensor}"
+                f"{formula.id}: no line defines {_format_place(places[0])}{_at(sizes)} of the output {tensor}"
             )
         for line in group:
             for _, read in _reads(line, {tensor.name}, sizes):
                 if read in places:
                     raise IllFormed(
-                        f"{formula.id}, line {line.left}: it reads {_said(read)}{_at(sizes)}, which no line defines"
+                        f"{formula.id}, line {line.left}: it reads {_format_place(read)}{_at(sizes)}, which no line defines"
                     )
 
 
-def _said(place: Place) -> str:
+def _format_place(place: Place) -> str:
     name, index = place
     return f"{name}[{', '.join(map(str, index))}]" if index else name
 
@@ -129,7 +129,7 @@ def _check_order(formula: Any, lines: tuple[Definition, ...], sizes: set[sympy.S
                 places.setdefault(place, set()).add(read)
         circle = _circle(places)
         if circle:
-            said = " → ".join(map(_said, circle))
+            said = " → ".join(map(_format_place, circle))
             line = next(line for line in among if line.name == circle[0][0])
             raise IllFormed(f"{formula.id}, line {line.left}: the lines turn in a circle: {said}")
 
@@ -260,17 +260,17 @@ def _check_constants(formula: Any, defined: set[Tensor]) -> None:
 
 
 def _check_texts(formula: Any) -> None:
-    _known(formula, "stored names the line", formula.stored, sorted(_lines(formula)))
+    _check_names(formula, "stored names the line", formula.stored, sorted(_lines(formula)))
     inputs = [str(item) for item in formula.inputs]
     lines = [line.name for line in formula.definitions]
     conventions = [c.name for c in formula.conventions]
     for pitfall in formula.pitfalls:
         if pitfall.convention:
-            _known(formula, "a pitfall names the convention", (pitfall.convention,), conventions)
+            _check_names(formula, "a pitfall names the convention", (pitfall.convention,), conventions)
     for worked in formula.worked:
-        _known(formula, "a worked example gives the input", worked.inputs, inputs)
+        _check_names(formula, "a worked example gives the input", worked.inputs, inputs)
         if worked.output:
-            _known(formula, "a worked example is of the line", (worked.output,), lines)
+            _check_names(formula, "a worked example is of the line", (worked.output,), lines)
 
 
 def _lines(formula: Any) -> set[str]:
@@ -278,7 +278,7 @@ def _lines(formula: Any) -> set[str]:
     return {line.name for line in formula.definitions}.union(*(_lines(callee) for callee in formula.applied))
 
 
-def _known(formula: Any, said: str, names: Iterable[str], has: list[str]) -> None:
+def _check_names(formula: Any, said: str, names: Iterable[str], has: list[str]) -> None:
     for name in names:
         if name not in has:
             raise IllFormed(f"{formula.id}: {said} {name!r}; the formula has: {', '.join(has) or 'none'}")
@@ -428,7 +428,7 @@ def check_calls(node: Basic, where: str) -> None:
         call = part.call if isinstance(part, Pullback) else part
         if not isinstance(call, Call):
             continue
-        callee = known(call.formula_id)
+        callee = get_formula(call.formula_id)
         try:
             sizes = unify(callee, call.arguments)
         except ValueError as error:
@@ -515,7 +515,7 @@ def _check_use(formula: Any) -> None:
     for item in formula.inputs:
         if item not in used and not (isinstance(item, Tensor) and item.role == "generator"):
             raise IllFormed(f"{formula.id}: no line uses the input {item}")
-    applied = [known(part.formula_id) for part in parts if isinstance(part, Call)]
+    applied = [get_formula(part.formula_id) for part in parts if isinstance(part, Call)]
     asked = {str(part.args[0]) for part in parts if isinstance(part, expr.Choice)}
     for item in formula.lines:
         if isinstance(item, LineChoice):

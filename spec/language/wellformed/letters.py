@@ -18,7 +18,7 @@ from spec.language.arrays import DISCRETE, WHOLE, Comprehension, Tensor
 from spec.language.binders import AnyOf, Bound, Expectation
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.expr import FUNCTIONS, Node, Ref
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.trees import free_symbols
 
 DOMAINS = ("real", "positive", "nonnegative", "share", "boolean", "integer", "label", "permutation")
@@ -87,7 +87,7 @@ def is_condition(node: Any) -> bool:
         tensor = node.tensor if isinstance(node, Ref) else node
         return bool(tensor.domain == "boolean")
     if isinstance(node, Call):
-        return bool(known(node.formula_id).line(node.output).domain == "boolean")
+        return bool(get_formula(node.formula_id).line(node.output).domain == "boolean")
     if isinstance(node, expr.Choice):
         return all(is_condition(pair.args[1]) for pair in node.args[1:])
     return isinstance(node, expr.Case) and all(is_condition(branch) for branch in node.args[1:])
@@ -100,7 +100,7 @@ def is_whole(node: Any) -> bool:
     if isinstance(node, Ref):
         return node.tensor.domain in DISCRETE
     if isinstance(node, Call):
-        return known(node.formula_id).line(node.output).domain in DISCRETE
+        return get_formula(node.formula_id).line(node.output).domain in DISCRETE
     if isinstance(node, expr.Case):
         return all(is_whole(branch) for branch in node.args[1:])
     if isinstance(node, expr.Plus | expr.Minus | expr.Times | expr.Negative):
@@ -143,7 +143,7 @@ class Parts:
             check_once(node.vars, self.where)
             self.check(node.body, bound | set(node.vars))
         elif isinstance(node, Call | Pullback):
-            self._applied(node, bound)
+            self._application(node, bound)
         else:
             self._own(node)
             for child in node.args:
@@ -174,8 +174,8 @@ class Parts:
         elif isinstance(node, Expectation) and not all(isinstance(one, Tensor) for one in node.random):
             raise IllFormed(f"{self.where}: an expectation is taken over tensors")
 
-    def _applied(self, node: Call | Pullback, bound: frozenset[sympy.Symbol]) -> None:
-        callee = known(node.args[0].name)
+    def _application(self, node: Call | Pullback, bound: frozenset[sympy.Symbol]) -> None:
+        callee = get_formula(node.args[0].name)
         for item, value in zip(callee.inputs, node.args[2].args, strict=False):
             if value == ABSENT:
                 continue

@@ -15,7 +15,7 @@ from spec.language.arrays import WHOLE, Comprehension, Tensor
 from spec.language.binders import Bound
 from spec.language.calls import Call, Pullback, unify
 from spec.language.expr import Node, Ref
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.lines import Span
 from spec.language.trees import free_symbols, substitute, walk
 from spec.language.wellformed.letters import IllFormed
@@ -100,13 +100,13 @@ def check_range(bound: tuple[Any, Any, Any], scope: Scope, where: str) -> None:
     symbol, first, last = bound
     wanted = free_symbols(first) | free_symbols(last)
     for end in (first, last):
-        for at in _tried(end, wanted, scope, SMALL):
+        for at in _try_values(end, wanted, scope, SMALL):
             value = _exact(end, at)
             if value is not None and not isinstance(value, int):
                 raise IllFormed(
-                    f"{where}: the range of {symbol} ends at {end}, which is {value}{_seen(at, wanted)}"
+                    f"{where}: the range of {symbol} ends at {end}, which is {value}{_format_values(at, wanted)}"
                 )
-    tried = _tried(last - first, wanted, scope, WIDE, bare=True)
+    tried = _try_values(last - first, wanted, scope, WIDE, bare=True)
     lengths = [(_exact(first, at), _exact(last, at)) for at in tried]
     if lengths and all(a is not None and b is not None and b < a for a, b in lengths):
         raise IllFormed(f"{where}: the range of {symbol} is empty: it begins at {first} and ends at {last}")
@@ -114,18 +114,18 @@ def check_range(bound: tuple[Any, Any, Any], scope: Scope, where: str) -> None:
 
 def _check_length(symbol: Any, size: Any, scope: Scope, where: str) -> None:
     wanted = free_symbols(size)
-    for at in _tried(size, wanted, scope, SMALL):
+    for at in _try_values(size, wanted, scope, SMALL):
         value = _exact(size, at)
         if value is not None and not (isinstance(value, int) and value >= 0):
             raise IllFormed(
-                f"{where}: an array has {size} entries along {symbol}: {value}{_seen(at, wanted)}"
+                f"{where}: an array has {size} entries along {symbol}: {value}{_format_values(at, wanted)}"
             )
 
 
 def _result(node: Call | Pullback) -> tuple[str, tuple[Any, ...]]:
     """The tensor that an application gives an entry of: its name and its shape in the caller's sizes."""
     call = node.call if isinstance(node, Pullback) else node
-    callee = known(call.formula_id)
+    callee = get_formula(call.formula_id)
     sizes = unify(callee, call.arguments)
     pulled = isinstance(node, Pullback)
     of = next(t for t in callee.inputs if str(t) == node.wrt) if pulled else callee.line(call.output)
@@ -160,7 +160,7 @@ def _below(look_up: Ref) -> Any:
 def _try_sizes(part: Any, size: sympy.Expr, scope: Scope, node: Basic, where: str) -> None:
     """Refuse an index that lies outside at some small sizes."""
     wanted = free_symbols(part) | free_symbols(size)
-    for at in _tried(part, wanted, scope, SMALL):
+    for at in _try_values(part, wanted, scope, SMALL):
         found, end = _exact(part, at), _exact(size, at)
         if found is None or end is None or (isinstance(found, int) and 0 <= found < end):
             continue
@@ -171,11 +171,11 @@ def _try_sizes(part: Any, size: sympy.Expr, scope: Scope, node: Basic, where: st
         problem = "out of range" if isinstance(found, int) else "no integer"
         raise IllFormed(
             f"{where}: the index {part} of {node} is {problem}: it is {found} where the axis has size {size} = {end}"
-            f"{_seen(at, wanted)}"
+            f"{_format_values(at, wanted)}"
         )
 
 
-def _seen(at: Values, wanted: Iterable[Any]) -> str:
+def _format_values(at: Values, wanted: Iterable[Any]) -> str:
     """The values at which something was seen, in parentheses."""
     said = ", ".join(
         f"{s} = {at[s]}"
@@ -188,7 +188,7 @@ def _seen(at: Values, wanted: Iterable[Any]) -> str:
 # Values that are tried ------------------------------------------------------------------------------------------------------
 
 
-def _tried(
+def _try_values(
     part: Any, wanted: set[Any], scope: Scope, turns: Iterable[tuple[int, ...]], bare: bool = False
 ) -> Iterator[Values]:
     """Small sizes, and every value there of the indices and look-ups in a part, where what is known to hold does not fail.
@@ -199,7 +199,7 @@ def _tried(
     if any(_below(one) == 0 for one in looked):
         return  # nothing is said of its range: left to the prover, which has to see it in range
     held = () if bare else scope.held
-    ranges: dict[Any, Span] = _needed(wanted, scope, held)
+    ranges: dict[Any, Span] = _select_ranges(wanted, scope, held)
     labels = [
         one for one in looked if one.tensor.domain == "label"
     ]  # of which one that is none is tried, too
@@ -225,7 +225,7 @@ def _excludes(condition: Basic, at: Values, looked: list[Ref]) -> bool:
     return truth is False or (truth is None and any(one in looked for one in walk(condition)))
 
 
-def _needed(wanted: set[Any], scope: Scope, held: Iterable[Node]) -> dict[Any, Span]:
+def _select_ranges(wanted: set[Any], scope: Scope, held: Iterable[Node]) -> dict[Any, Span]:
     """The ranges of the indices that something depends on, outermost first; and of those that conditions compare."""
     wanted = set(wanted)
     for condition in held:

@@ -67,7 +67,7 @@ class _Stated:
         except ValueError as error:
             raise IllFormed(f"{self.where}: {error}") from None
         self._sizes()
-        self._fixed()
+        self._check_fixed()
         for assumption in self.theorem.assuming:
             self._tree(assumption, f"{self.where}, an assumption", frozenset())
             if not is_condition(assumption):
@@ -101,7 +101,7 @@ class _Stated:
                     f"{self.where}: {size} is replaced by {value}, which is not visibly an integer of at least 1"
                 )
 
-    def _fixed(self) -> None:
+    def _check_fixed(self) -> None:
         """What is fixed is an input or constant of the formula, to a number of its domain, edge included."""
         for tensor, value in self.theorem.at.items():
             if tensor not in self.inputs:

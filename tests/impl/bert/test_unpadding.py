@@ -83,7 +83,7 @@ def test_torchs_kernel_takes_what_it_is_given() -> None:
     with FakeTensorMode():
         qkv = torch.empty(23, 3 * H * WIDTH, dtype=torch.bfloat16, device="cuda")
         ends = torch.empty(6, dtype=torch.int32, device="cuda")
-        z = unpadding.ragged(qkv, H, ends, 7)
+        z = unpadding.attend_ragged(qkv, H, ends, 7)
     assert (z.shape, z.dtype) == ((23, H * WIDTH), torch.bfloat16)
 
 

@@ -211,4 +211,4 @@ def gradient_of(formula: Formula, given: dict[str, Any], seed: int) -> tuple[Fla
         for out in formula.flat().outputs
         if out.domain not in ("boolean", "integer")
     }
-    return gradient.flat, {**given, **gradient.seeded(seeds, lengths)}
+    return gradient.flat, {**given, **gradient.fill_cotangents(seeds, lengths)}

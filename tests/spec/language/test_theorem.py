@@ -6,7 +6,7 @@ import pytest
 
 from spec.language import Formula, Sum, claim, data, define, derive, indices, le, sizes, tensor
 from spec.language.known import forget
-from spec.language.theorem import settled
+from spec.language.theorem import drop_fixed_indices
 
 n, d = sizes("n d")
 i, t, c = indices(i=n, t=n, c=d)
@@ -46,8 +46,10 @@ def test_a_proof_stands_beside_its_claim() -> None:
 def test_inside_an_induction_the_indices_around_are_fixed() -> None:
     """An inner claim is for its free indices without the induction's and the outer claim's, unless it names them."""
     outer = claim(x[i, c], "=", 0)
-    fixed = settled(outer.by_induction(t, claim(x[t, c], "=", 0), last=n - 1))
-    named = settled(outer.by_induction(t, claim(x[t, c], "=", 0, c), last=n - 1, base=derive().because("so")))
+    fixed = drop_fixed_indices(outer.by_induction(t, claim(x[t, c], "=", 0), last=n - 1))
+    named = drop_fixed_indices(
+        outer.by_induction(t, claim(x[t, c], "=", 0, c), last=n - 1, base=derive().because("so"))
+    )
     for made, over in ((fixed, ()), (named, ((c, d),))):
         assert made.proof.induction is not None
         assert made.proof.induction.claims[0].over == over

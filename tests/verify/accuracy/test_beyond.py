@@ -12,7 +12,7 @@ from spec.language.registry import find
 from tests.mutants import real_sizes, variants
 from verify import check
 from verify.accuracy.beyond import accounts_for
-from verify.accuracy.lost_digits import Explained
+from verify.accuracy.lost_digits import DigitLoss
 from verify.properties.judge import Judge
 from verify.report import Counterexample, Report
 
@@ -84,7 +84,7 @@ def test_what_goes_wrong_at_real_sizes_is_found(variant: Any) -> None:
 
 def test_a_line_is_named_only_if_it_explains_what_fails_in_float64() -> None:
     """Scores of 0.3 and 1, held in bfloat16, give other weights by a hundredth; dropping a score gives others by far more."""
-    judge, place = Judge(SOFTMAX), Explained("s", "bfloat16", 0.9)
+    judge, place = Judge(SOFTMAX), DigitLoss("s", "bfloat16", 0.9)
     s = torch.tensor([[0.3, 1.0]], dtype=torch.float64)
     exact, coarse = s.softmax(-1), s.bfloat16().double().softmax(-1)
 

@@ -18,9 +18,9 @@ from verify.checking import check
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import realistic
 from verify.inputs.size_rules import EVERY_SIZE
-from verify.inputs.sizes import one_long_sum, sizing, wide_sums
+from verify.inputs.sizes import make_sizing, one_long_sum, wide_sums
 from verify.properties.judge import Judge
-from verify.properties.slopes import expected_gradients, with_cotangents
+from verify.properties.slopes import expect_gradients, with_cotangents
 from verify.subject.caller import Caller
 
 ATTENTION = "attention.scaled_dot_product"
@@ -51,7 +51,7 @@ def test_an_example_is_called_in_each_way() -> None:
     formula = find(ATTENTION)
     seen: list[Way] = []
     judge, caller = Judge(formula), Caller(noting(seen), formula)
-    example = realistic(formula, wide_sums(sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
+    example = realistic(formula, wide_sums(make_sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
     ((exact, bound),) = [(e.value, e.bound) for e in judge.expect(example.inputs, "float32")]
     every = (PLAIN, *ways(judge, caller, example, "value"))
     assert every[1:] == WAYS["value"]
@@ -77,8 +77,8 @@ def test_some_batch_is_larger_than_a_fast_path_begins_at(formula_id: str, least:
 
     judge, caller = Judge(formula), Caller(noted, formula)
     for sizes in (
-        *wide_sums(sizing(formula, EVERY_SIZE))[:1],
-        *one_long_sum(sizing(formula, EVERY_SIZE), 1e8),
+        *wide_sums(make_sizing(formula, EVERY_SIZE))[:1],
+        *one_long_sum(make_sizing(formula, EVERY_SIZE), 1e8),
     ):
         with pytest.raises((Fault, Unsupported)):
             value_of(judge, caller, realistic(formula, sizes, "float32", 0, False), Way(batched=True))
@@ -90,13 +90,13 @@ def test_gradients_of_a_batch_are_those_of_its_first_member() -> None:
     formula = find("scores.general")
     judge = Judge(formula)
     caller = Caller(lambda q, k, W: q @ W @ k.mT, formula)
-    example = realistic(formula, wide_sums(sizing(formula, EVERY_SIZE))[0], "float64", 0, False)
+    example = realistic(formula, wide_sums(make_sizing(formula, EVERY_SIZE))[0], "float64", 0, False)
     example = with_cotangents(judge, example, 0)
     one, many = (gradient_of(judge, caller, example, way) for way in (PLAIN, Way(batched=True)))
     assert one is not None
     assert many is not None
     wrt = [str(item) for item in formula.inputs]
-    bounds = expected_gradients(judge, example.inputs, example.cotangents, wrt, "float64")
+    bounds = expect_gradients(judge, example.inputs, example.cotangents, wrt, "float64")
     names = vjp(formula, wrt, judge.conventions).gradients
     assert len(one.got) == len(wrt)
     for name in wrt:  # each within the bound of the exact one
@@ -108,7 +108,7 @@ def test_ways_that_come_to_the_same_are_one() -> None:
     """Without a mask and without data there are fewer."""
     formula = find("positional.sinusoidal")
     judge, caller = Judge(formula), Caller(impl.positional.sinusoidal, formula)
-    example = realistic(formula, wide_sums(sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
+    example = realistic(formula, wide_sums(make_sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
     found = ways(judge, caller, example, "value")
     assert len(set(found)) == len(found) < len(WAYS["value"]) + 1
     assert not any(way.batched or way.masked or way.training for way in found)
@@ -125,7 +125,7 @@ def test_a_mask_that_permits_everything_does_so_in_either_polarity(polarity: str
         return impl.attention.scaled_dot_product(q, k, v, ~mask if drops else mask)
 
     caller = Caller(attention, formula)
-    example = realistic(formula, wide_sums(sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
+    example = realistic(formula, wide_sums(make_sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
     plain, masked = (value_of(judge, caller, example, way) for way in (PLAIN, Way(masked=True)))
     assert plain is not None
     assert masked is not None

@@ -93,9 +93,9 @@ def test_what_is_near_a_limit_is_not_settled(far: float, limit: float | None, se
     got = np.zeros(1000)
     got[3] = far
     grade.see("y", got, np.zeros(1000), np.ones(1000), True)
-    assert grade.settled(limit) is settled
+    assert grade.is_settled(limit) is settled
     grade.see("z", np.full(1000, 6.0), np.zeros(1000), np.ones(1000), True)
-    assert not grade.settled(limit)
+    assert not grade.is_settled(limit)
 
 
 def test_what_is_imprecise_by_all_samples_is_not_settled_by_half_of_them() -> None:
@@ -108,4 +108,4 @@ def test_what_is_imprecise_by_all_samples_is_not_settled_by_half_of_them() -> No
         by_all, by_half = Grade("float32"), Grade("float32")
         by_all.see("y", got[:first], np.zeros(first), every[:first], True)
         by_half.see("y", got[:first], np.zeros(first), half[:first], True)
-        assert not (by_all.imprecise and by_half.settled(None))
+        assert not (by_all.imprecise and by_half.is_settled(None))

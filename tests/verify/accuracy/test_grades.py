@@ -20,12 +20,12 @@ from tests.mutants import precision, variants
 from tests.mutants.precision import held
 from verify.accuracy.grade import WORST
 from verify.accuracy.grades import AccuracyProperty
-from verify.accuracy.lost_digits import begun, placed
+from verify.accuracy.lost_digits import find_first_step, find_line
 from verify.checking import check
 from verify.command.commands import do_check
-from verify.inputs.examples import realistic, rounded
+from verify.inputs.examples import realistic, round_to
 from verify.inputs.size_rules import EVERY_SIZE
-from verify.inputs.sizes import sizing, wide_sums
+from verify.inputs.sizes import make_sizing, wide_sums
 from verify.oracle import Oracle
 from verify.output.table import accuracy, overall, table, verdict_of
 from verify.properties.judge import Judge
@@ -139,7 +139,7 @@ def test_a_sequence_that_is_off_from_the_first_step_on_has_no_first_step() -> No
         (np.zeros((5, 2)), ""),
         (np.diag([0.0, 0, 0, 9, 9])[:, 2:4], "states[3] is the first that is off"),
     ):
-        assert str(begun([output], [T], {output.name: errors}, {output.name: spread}, 8.0)) == said
+        assert str(find_first_step([output], [T], {output.name: errors}, {output.name: spread}, 8.0)) == said
 
 
 def test_a_sum_accumulated_in_bfloat16_stands_out_from_eager_bfloat16() -> None:
@@ -295,17 +295,17 @@ def test_a_type_that_is_not_supported_is_silent_unless_asked_for() -> None:
 def test_the_line_that_was_rounded_is_found_entry_by_entry(line: str, dtype: str) -> None:
     """Attention with one tensor rounded, whichever it is: that one explains nearly all of the error."""
     formula = find(ATTENTION)
-    example = realistic(formula, wide_sums(sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
+    example = realistic(formula, wide_sums(make_sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
     q, k, v = (example.inputs[name] for name in "qkv")
-    k_used = rounded(k, dtype) if line == "k" else k
+    k_used = round_to(k, dtype) if line == "k" else k
     s = q @ k_used.T / math.sqrt(q.shape[-1])
-    s = rounded(s, dtype) if line == "s" else s
+    s = round_to(s, dtype) if line == "s" else s
     e = np.exp(s - s.max(-1, keepdims=True))
     a = e / e.sum(-1, keepdims=True)
-    z = (rounded(a, dtype) if line == "a" else a) @ v
+    z = (round_to(a, dtype) if line == "a" else a) @ v
     exact = np.exp(q @ k.T / math.sqrt(q.shape[-1]))
     error = z - exact / exact.sum(-1, keepdims=True) @ v
-    found = placed(formula.flat(), example.inputs, {"z": error}, {"z": np.ones_like(error)}, "float32")
+    found = find_line(formula.flat(), example.inputs, {"z": error}, {"z": np.ones_like(error)}, "float32")
     assert (found.name, found.dtype) == (line, dtype)
     assert found.share > 0.9
 
@@ -313,14 +313,14 @@ def test_the_line_that_was_rounded_is_found_entry_by_entry(line: str, dtype: str
 def test_an_error_that_no_line_explains_is_described_by_its_size() -> None:
     """Random errors of a size are 'about as large as if', never 'as if'; where no line makes such, nothing is said."""
     formula = find(ATTENTION)
-    example = realistic(formula, wide_sums(sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
+    example = realistic(formula, wide_sums(make_sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
     error = 1e-4 * np.random.default_rng(0).standard_normal(
         (example.inputs["q"].shape[0], example.inputs["v"].shape[1])
     )
-    found = placed(formula.flat(), example.inputs, {"z": error}, {"z": np.ones_like(error)}, "float32")
+    found = find_line(formula.flat(), example.inputs, {"z": error}, {"z": np.ones_like(error)}, "float32")
     assert not found.certain
     assert str(found).startswith("an error about as large as if `")
-    smaller = placed(
+    smaller = find_line(
         formula.flat(), example.inputs, {"z": 1e-5 * error}, {"z": np.ones_like(error)}, "float32"
     )
     assert str(smaller) == ""

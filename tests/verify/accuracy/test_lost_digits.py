@@ -15,8 +15,8 @@ import impl.attention
 from spec.language.evaluation.evaluate import evaluate
 from spec.language.registry import find
 from verify import check
-from verify.accuracy.lost_digits import COARSE, _names, held
-from verify.inputs.examples import rounded
+from verify.accuracy.lost_digits import COARSE, _names, evaluate_rounded
+from verify.inputs.examples import round_to
 from verify.oracle import examples_at_once
 
 SHAPES = {
@@ -47,8 +47,8 @@ def test_several_held_at_once_are_what_each_is_alone(name: str) -> None:
     every = [(line, dtype) for line in _names(flat, inputs) for dtype in COARSE]
     assert examples_at_once(flat, inputs) > 1
     exact = evaluate(flat, inputs)
-    for (line, dtype), found in zip(every, held(flat, inputs, every), strict=True):
-        (alone,) = held(flat, inputs, [(line, dtype)])
+    for (line, dtype), found in zip(every, evaluate_rounded(flat, inputs, every), strict=True):
+        (alone,) = evaluate_rounded(flat, inputs, [(line, dtype)])
         changed = False
         for output, value in zip(flat.outputs, exact, strict=True):
             most = np.abs(value).max()
@@ -61,8 +61,8 @@ def test_an_input_that_is_held_is_the_rounded_input() -> None:
     """What the statement says of it, beside other lines that are held in the same run."""
     flat, random = find("recurrent.rnn").flat(), np.random.default_rng(0)
     inputs = {key: random.standard_normal(shape) for key, shape in SHAPES["recurrent.rnn"].items()}
-    _, found = held(flat, inputs, [("H", "bfloat16"), ("x", "float16")])
-    wanted = evaluate(flat, {**inputs, "x": rounded(inputs["x"], "float16")})
+    _, found = evaluate_rounded(flat, inputs, [("H", "bfloat16"), ("x", "float16")])
+    wanted = evaluate(flat, {**inputs, "x": round_to(inputs["x"], "float16")})
     for output, value in zip(flat.outputs, wanted, strict=True):
         assert np.abs(found[output.name] - value).max() <= CLOSE * np.abs(value).max()
 
@@ -72,11 +72,11 @@ def test_exponents_of_their_own_survive_beside_a_line_that_is_held() -> None:
     flat = find("attention.softmax").flat()
     inputs = {"s": np.array([[1000.0, 999.5, -1000.0]])}
     every = [("s", "float16"), *((line, "bfloat16") for line in _names(flat, inputs))]
-    for (line, dtype), found in zip(every, held(flat, inputs, every), strict=True):
-        (alone,) = held(flat, inputs, [(line, dtype)])
+    for (line, dtype), found in zip(every, evaluate_rounded(flat, inputs, every), strict=True):
+        (alone,) = evaluate_rounded(flat, inputs, [(line, dtype)])
         for output in flat.outputs:
             np.testing.assert_allclose(found[output.name], alone[output.name], rtol=CLOSE, equal_nan=True)
-    ((weights,), (value,)) = next(held(flat, inputs, every[:1])).values(), evaluate(flat, inputs)
+    ((weights,), (value,)) = next(evaluate_rounded(flat, inputs, every[:1])).values(), evaluate(flat, inputs)
     assert np.abs(weights - value).max() < 2.0**-9  # 1000 and 999.5 are numbers of float16
 
 

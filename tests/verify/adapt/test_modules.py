@@ -19,7 +19,7 @@ from verify.properties.gradients import judge_gradient
 from verify.properties.judge import Judge
 from verify.properties.slopes import of_what_is_said, with_cotangents
 from verify.properties.values import judge_value
-from verify.subject.callables import supported_by
+from verify.subject.callables import find_supported
 from verify.subject.caller import Caller
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ def worst(adapter, formula_id, conventions=None, count=8, gradients=True):
     """
     formula = find(formula_id)
     judge = Judge(formula, conventions or {})
-    caller = Caller(adapter, formula, sizes=supported_by(adapter, formula))
+    caller = Caller(adapter, formula, sizes=find_supported(adapter, formula))
     space = Space(formula, caller.takes_mask, moderate=True, supported=caller.sizes)
     found = 0.0
     for turn, recipe in enumerate(space.plan(count, 3)):

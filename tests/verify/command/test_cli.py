@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from verify.command.cli import main
-from verify.command.terminal import expanded
+from verify.command.terminal import expand_subjects
 from verify.faults import Unusable
 from verify.targets import TARGETS
 
@@ -392,10 +392,10 @@ def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_subject_stands_for_all_its_formulas() -> None:
     """Each once, in the order of the registry, beside formulas named one by one."""
-    assert expanded(["similarity", "scores.dot", "similarity.dot"]) == [
+    assert expand_subjects(["similarity", "scores.dot", "similarity.dot"]) == [
         "similarity.dot",
         "similarity.cosine",
         "scores.dot",
     ]
     with pytest.raises(Unusable, match="no formula has the ID 'similar'; did you mean"):
-        expanded(["similar"])
+        expand_subjects(["similar"])

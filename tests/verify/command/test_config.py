@@ -12,10 +12,10 @@ import pytest
 
 from spec.language import known
 from verify.command.cli import main
-from verify.command.config import nearest, read
+from verify.command.config import nearest, read_config
 from verify.command.own_targets import own_tasks
 from verify.command.parsing import parser
-from verify.command.profiles import resolved
+from verify.command.profiles import resolve_options
 from verify.faults import Unusable
 
 NORMS = """
@@ -154,9 +154,9 @@ def test_our_conventions_are_said_as_on_the_command_line(here: Path) -> None:
     """A target that is judged under ours, where those of the file are sought."""
     file = here / "attnspec.toml"
     file.write_text(f'conventions = "auto"\n{ONE}conventions = "ours"\n')
-    config = read(file)
+    config = read_config(file)
     assert config.options["conventions"] == "auto"
-    assert resolved(config.options, config.targets[0].options, {})["conventions"] == {}
+    assert resolve_options(config.options, config.targets[0].options, {})["conventions"] == {}
 
 
 ONE = '[[target]]\ncallable = "my_norms:beside"\nformula = "normalization.layer_norm"\n'
@@ -283,7 +283,7 @@ def test_what_no_check_can_take_is_refused(here: Path, said: str, expected: str)
     """Of the wrong kind, or too large."""
     (here / "attnspec.toml").write_text(ONE.replace("my_norms", "src/my_norms.py") + said + "\n")
     with pytest.raises(Unusable, match=re.escape(expected)):
-        own_tasks(read(here / "attnspec.toml"), parser().parse_args(["verify"]), {})
+        own_tasks(read_config(here / "attnspec.toml"), parser().parse_args(["verify"]), {})
 
 
 @pytest.mark.parametrize("said", ["sizes = {d = 2}", "set = {a = 2}", "ranges = {x = 3}"])
@@ -295,7 +295,7 @@ def test_what_only_formulas_have_is_refused_of_a_procedure(here: Path, said: str
     with pytest.raises(
         Unusable, match=r"attnspec\.toml: target\[1\]\.\w+: decoding\.beam is a procedure and has no "
     ):
-        own_tasks(read(here / "attnspec.toml"), parser().parse_args(["verify"]), {})
+        own_tasks(read_config(here / "attnspec.toml"), parser().parse_args(["verify"]), {})
 
 
 def test_what_cannot_be_run_is_no_verdict(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -323,19 +323,19 @@ def test_files_are_found_upwards(here: Path) -> None:
     (here / "pyproject.toml").write_text("[project]\n")
     assert nearest(inner) is None
     with pytest.raises(Unusable, match=r"there is no table \[tool.attnspec\]"):
-        read(here / "pyproject.toml")
+        read_config(here / "pyproject.toml")
     with pytest.raises(Unusable, match=r"cannot read nowhere.toml: No such file"):
-        read(Path("nowhere.toml"))
+        read_config(Path("nowhere.toml"))
 
 
 def test_what_stands_later_takes_the_place_of_what_stands_before() -> None:
     """A profile replaces what was said before it; what stands beside it replaces a part of the profile."""
-    assert resolved({})["max_examples"] == 100
-    smoke = resolved({"max_examples": 500}, {"profile": "smoke"})
+    assert resolve_options({})["max_examples"] == 100
+    smoke = resolve_options({"max_examples": 500}, {"profile": "smoke"})
     assert smoke["max_examples"] < 100
     assert smoke["grades"] is False
-    soak = resolved({"profile": "smoke"}, {"profile": "soak", "seed": 3, "dtypes": None})
+    soak = resolve_options({"profile": "smoke"}, {"profile": "soak", "seed": 3, "dtypes": None})
     assert soak["max_examples"] >= 1000
     assert "grades" not in soak
     assert soak["seed"] == 3
-    assert resolved({"profile": "smoke", "max_examples": 50})["max_examples"] == 50
+    assert resolve_options({"profile": "smoke", "max_examples": 50})["max_examples"] == 50

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from spec.language.evaluation.batching import batched
-from spec.language.evaluation.compiled.program import compiled
+from spec.language.evaluation.batching import add_example_axis
+from spec.language.evaluation.compiled.program import compile_program
 from spec.language.registry import find
 from verify.command.tasks import Task, perform
 from verify.targets import TARGETS
@@ -17,7 +17,7 @@ from verify.targets import TARGETS
 def test_a_process_that_turns_to_another_formula_keeps_no_program_of_the_former() -> None:
     """Programs of many examples are what takes most memory; one of the same formula stays."""
     perform(Task("target", "impl.scores.dot", "scores.dot", {"max_examples": 1}))
-    program = weakref.ref(compiled(batched(find("scores.dot").flat())))
+    program = weakref.ref(compile_program(add_example_axis(find("scores.dot").flat())))
     perform(Task("target", "nobody's", "scores.dot"))
     assert program() is not None
     perform(Task("target", "nobody's", "scores.general"))
@@ -37,5 +37,5 @@ def test_what_is_installed_without_a_target_is_told_of_and_not_run(monkeypatch: 
         assert outcome.report is None
         assert not outcome.error
         assert said in outcome.absent
-    assert replace(target, cpu_only=True).lacking("cuda:1") == "it works on the CPU alone"
-    assert replace(target, cpu_only=True, needs="nn.functional.softmax").lacking() == ""
+    assert replace(target, cpu_only=True).explain_absence("cuda:1") == "it works on the CPU alone"
+    assert replace(target, cpu_only=True, needs="nn.functional.softmax").explain_absence() == ""

@@ -13,8 +13,8 @@ from verify.explain.explain import Explanation, explain_values
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
 from verify.subject.caller import Caller
-from verify.subject.ending import listening
-from verify.subject.sandbox import one_thread, what_exists_kept
+from verify.subject.ending import watch_interrupts
+from verify.subject.sandbox import freeze_existing_objects, one_thread
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ def probed(probe: Callable[[Evidence], T], fn: Callable[..., Any], formula_id: s
     """What a probe says of the evidence about a callable."""
     formula = find(formula_id)
     setting = Setting.of(Judge(formula), Caller(fn, formula), seed=seed)
-    with listening(), one_thread(), what_exists_kept():
+    with watch_interrupts(), one_thread(), freeze_existing_objects():
         return probe(Evidence(setting, ["float64", "float32"]))
 
 

@@ -16,7 +16,7 @@ import impl.scores
 from spec.language.registry import find
 from tests.verify.explain.explaining import earlier, scores, weights, why
 from verify import check
-from verify.explain.lines import spoken
+from verify.explain.lines import rename_tensors
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
@@ -373,7 +373,7 @@ def test_two_lines_of_one_name_are_told_apart():
         line.name for line in flat.lines if flat.origin.get(line.name) == ("normalization.add_norm", "s")
     )
     assert (
-        spoken(flat, f"q reads {inner} where s belongs")
+        rename_tensors(flat, f"q reads {inner} where s belongs")
         == "q reads s (of normalization.add_norm) where s belongs"
     )
-    assert spoken(flat, f"q reads {inner} where t belongs") == "q reads s where t belongs"
+    assert rename_tensors(flat, f"q reads {inner} where t belongs") == "q reads s where t belongs"

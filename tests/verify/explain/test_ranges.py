@@ -92,7 +92,7 @@ def test_a_size_is_that_of_the_largest_member_of_a_batch():
     example = search.space.example(recipe, "float64", (2, 3))
     x = example.inputs["x"].copy()
     x[1, 2] *= 100
-    example = example.changed(x=x)
+    example = example.replace_inputs(x=x)
     for name in ("x", "z"):  # an input, and a line of the statement
         candidate = Candidate((name,))
         alone = (

@@ -10,7 +10,7 @@ from spec.language.evaluation.evaluate import bound
 from spec.language.registry import formulas
 from verify.inputs import regimes
 from verify.inputs.dtypes import DTYPES
-from verify.inputs.examples import Recipe, Space, rounded, sizes_of
+from verify.inputs.examples import Recipe, Space, round_to, sizes_of
 from verify.inputs.leads import ALL_DATA
 from verify.inputs.size_rules import Supported
 
@@ -76,8 +76,8 @@ def test_without_masks_there_are_none():
 
 def test_rounding_keeps_narrow_types_finite():
     """float16 inputs are cut to its range, float64 is left alone."""
-    assert np.isfinite(rounded(np.array([1e10, -1e10]), "float16")).all()
-    assert rounded(np.array([0.1]), "float64")[0] == 0.1
+    assert np.isfinite(round_to(np.array([1e10, -1e10]), "float16")).all()
+    assert round_to(np.array([0.1]), "float64")[0] == 0.1
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -92,9 +92,9 @@ def test_values_are_rounded_as_torch_rounds_them(dtype):
     if dtype == "float16":
         every = np.clip(every, -6e4, 6e4)
     expected = torch.as_tensor(every).to(getattr(torch, dtype)).double().numpy()
-    assert np.array_equal(rounded(every, dtype), expected, equal_nan=True)
-    assert rounded(np.float64(0.1), dtype).shape == ()
-    assert rounded(every.reshape(1, -1)[:, ::2], dtype).tolist()[0][:9] == expected[::2][:9].tolist()
+    assert np.array_equal(round_to(every, dtype), expected, equal_nan=True)
+    assert round_to(np.float64(0.1), dtype).shape == ()
+    assert round_to(every.reshape(1, -1)[:, ::2], dtype).tolist()[0][:9] == expected[::2][:9].tolist()
 
 
 @pytest.mark.parametrize("below", [2, 300, 70_000])

@@ -19,9 +19,9 @@ from verify.inputs.sizes import (
     VALUES,
     entries,
     large_sizes,
+    make_sizing,
     many_rows,
     several_layers,
-    sizing,
     usual_widths,
 )
 
@@ -41,10 +41,10 @@ DEAR = {"recurrent.lstm_stacked": {"T"}, "bert.encoder": {"L", "n"}}
 def test_one_size_at_a_time_is_large_and_fills_no_blocks(formula_id):
     """It is past 2⁷ and ends in a part of a block; all others are small, and the example is affordable."""
     formula = find(formula_id)
-    for large in large_sizes(sizing(formula, EVERY_SIZE)):
+    for large in large_sizes(make_sizing(formula, EVERY_SIZE)):
         (size,) = large.large
         number = large.sizes[size]
-        steps = sizing(formula, EVERY_SIZE).steps
+        steps = make_sizing(formula, EVERY_SIZE).steps
         assert number > 2 * BLOCK or (size in steps and number in STEPS)
         assert large.tail == number % BLOCK > 0
         assert max([v for s, v in large.sizes.items() if s != size], default=1) <= 5
@@ -56,7 +56,7 @@ def test_one_size_at_a_time_is_large_and_fills_no_blocks(formula_id):
 def test_every_size_of_a_formula_is_large_once(formula_id):
     """But of whole layers, where the widest may cost too much."""
     formula = find(formula_id)
-    large = {size for each in large_sizes(sizing(formula, EVERY_SIZE)) for size in each.large}
+    large = {size for each in large_sizes(make_sizing(formula, EVERY_SIZE)) for size in each.large}
     missing = {str(s) for s in sizes_of_formula(formula) if s not in large}
     assert missing <= DEAR.get(formula_id, set())
 
@@ -74,7 +74,7 @@ def test_every_size_of_a_formula_is_large_once(formula_id):
 )
 def test_what_ids_and_positions_are_below_is_past_fifteen_bits(formula_id, name):
     """Where an index is kept in 16 bits, it wraps."""
-    found = numbers(large_sizes(sizing(find(formula_id), EVERY_SIZE)))
+    found = numbers(large_sizes(make_sizing(find(formula_id), EVERY_SIZE)))
     assert found[name] == INDEXED[0] > 2**15
 
 
@@ -84,7 +84,7 @@ def test_what_ids_and_positions_are_below_is_past_fifteen_bits(formula_id, name)
 def test_many_rows_and_columns_stand_beside_one_another(formula_id):
     """Past two tiles of 128 in each example: as many as there are columns, and fewer where there are two kinds."""
     formula = find(formula_id)
-    found = many_rows(sizing(formula, EVERY_SIZE))
+    found = many_rows(make_sizing(formula, EVERY_SIZE))
     own = [{large.sizes[size] for size in large.large} for large in found]
     assert [len(numbers) for numbers in own] == [1, 2][: len(found)]
     assert all(str(large).count("=") == len(large.large) and large.cost <= SQUARES.cost for large in found)
@@ -95,17 +95,17 @@ def test_rows_are_as_wide_as_heads_and_models_are():
     """All inputs together where that is cheap, with as many rows where that is, too; else each, at common widths."""
     formula = find("attention.scaled_dot_product")
     sizes = {
-        tuple(large.sizes[s] for s in large.large) for large in usual_widths(sizing(formula, EVERY_SIZE))
+        tuple(large.sizes[s] for s in large.large) for large in usual_widths(make_sizing(formula, EVERY_SIZE))
     }
     assert {(n, n) for n in (*HEADS, *MODELS)} <= sizes
     assert {(n, n, n, n) for n in HEADS[:3]} <= sizes
     formula = find("attention.multi_head")
-    alone = {str(large) for large in usual_widths(sizing(formula, EVERY_SIZE)) if len(large.large) == 1}
+    alone = {str(large) for large in usual_widths(make_sizing(formula, EVERY_SIZE)) if len(large.large) == 1}
     assert {f"{size} = {n}" for size in ("d_model", "d_k", "d_v") for n in (256, 1024)} <= alone
     multiples = Supported.of(formula, {"d_k": "8 * any"})
     assert all(
         large.sizes[size] % 8 == 0
-        for large in usual_widths(sizing(formula, multiples))
+        for large in usual_widths(make_sizing(formula, multiples))
         for size in large.sizes
         if str(size) == "d_k"
     )
@@ -114,7 +114,7 @@ def test_rows_are_as_wide_as_heads_and_models_are():
 def test_gradients_are_looked_at_where_they_are_affordable():
     """A smaller budget gives smaller sizes, past 2⁷ all the same."""
     lstm = find("recurrent.lstm")
-    steps = [numbers(large_sizes(sizing(lstm, EVERY_SIZE), slopes))["T"] for slopes in (False, True)]
+    steps = [numbers(large_sizes(make_sizing(lstm, EVERY_SIZE), slopes))["T"] for slopes in (False, True)]
     assert steps == [263, 131]
 
 
@@ -123,34 +123,34 @@ def test_rules_are_kept():
     heads = find("attention.multi_head")
 
     def under(**rules):
-        return numbers(large_sizes(sizing(heads, Supported.of(heads, rules))))
+        return numbers(large_sizes(make_sizing(heads, Supported.of(heads, rules))))
 
     assert under(d_model="even")["d_model"] == 1030
     assert "h" not in under(h="2|4")
     assert "n" not in under(n="2..64")
     assert "d_model" not in under(d_model="6")
-    for each in large_sizes(sizing(heads, Supported.of(heads, {"d_model": "h*d_k", "d_v": "d_k"}))):
+    for each in large_sizes(make_sizing(heads, Supported.of(heads, {"d_model": "h*d_k", "d_v": "d_k"}))):
         sizes = {str(s): v for s, v in each.sizes.items()}
         assert sizes["d_model"] == sizes["h"] * sizes["d_k"]
 
 
 def test_a_stack_has_an_example_of_more_layers_than_small_sizes_have():
     """The steps of a sequence are no layers."""
-    found = several_layers(sizing(find("transformer.encoder"), EVERY_SIZE))
+    found = several_layers(make_sizing(find("transformer.encoder"), EVERY_SIZE))
     assert [str(large) for large in found] == [f"L = {number}" for number in LAYERS]
-    assert several_layers(sizing(find("recurrent.gru"), EVERY_SIZE)) == ()
+    assert several_layers(make_sizing(find("recurrent.gru"), EVERY_SIZE)) == ()
 
 
 @pytest.mark.parametrize("formula_id", ["attention.multi_head", "transformer.encoder"])
 def test_there_are_as_many_heads_as_models_have(formula_id):
     """Each number by itself, and layers are not taken for heads."""
     formula = find(formula_id)
-    alone = {str(large) for large in usual_widths(sizing(formula, EVERY_SIZE)) if len(large.large) == 1}
+    alone = {str(large) for large in usual_widths(make_sizing(formula, EVERY_SIZE)) if len(large.large) == 1}
     assert {f"h = {number}" for number in COUNTS} <= alone
     assert not any(said.startswith("L =") for said in alone)
 
 
 def test_many_rows_of_a_stack_are_not_all_of_two_entries():
     """Which are the same once they are normalised."""
-    found = many_rows(sizing(find("transformer.encoder"), EVERY_SIZE))
+    found = many_rows(make_sizing(find("transformer.encoder"), EVERY_SIZE))
     assert max(large.sizes[size] for large in found for size in large.sizes if str(size) == "d_model") > 2

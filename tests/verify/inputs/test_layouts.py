@@ -13,7 +13,7 @@ from verify.inputs.layouts import (
     packed,
     part_of_more_members,
     part_of_wider_rows,
-    transposed,
+    store_transposed,
     with_gaps,
 )
 
@@ -34,12 +34,12 @@ def test_each_lies_as_it_says():
     assert contiguous(x) is x
     assert with_gaps(x).stride() == (11, 2)
     assert part_of_wider_rows(x).stride() == (8, 1)
-    assert transposed(x).stride() == (1, 3)
+    assert store_transposed(x).stride() == (1, 3)
     assert further_on(x).is_contiguous()
     assert further_on(x).storage_offset() == 5
     x = torch.randn(2, 3, 5)
     assert part_of_more_members(x).stride() == (30, 5, 1)
-    assert transposed(x).stride() == (15, 1, 3)
+    assert store_transposed(x).stride() == (15, 1, 3)
     assert of_interleaved_rows(x).stride() == (5, 10, 1)
     assert first_axis_last(x).stride() == (1, 10, 2)
     assert axes_reversed(x).stride() == (1, 2, 6)

@@ -8,7 +8,7 @@ import impl.scores
 from spec.language.registry import find
 from verify import Unusable, check
 from verify.inputs.examples import Space
-from verify.inputs.ranges import Ranges, offered
+from verify.inputs.ranges import Ranges, list_limitable
 from verify.inputs.size_rules import Supported
 
 ATTENTION, NORM = find("attention.scaled_dot_product"), find("normalization.layer_norm")
@@ -16,10 +16,10 @@ ATTENTION, NORM = find("attention.scaled_dot_product"), find("normalization.laye
 
 def test_inputs_lines_and_offsets_can_be_limited():
     """Real inputs, real lines that are no outputs, and how far rows are from 0."""
-    assert offered(ATTENTION, ATTENTION.choose()) == [
+    assert list_limitable(ATTENTION, ATTENTION.choose()) == [
         "q", "k", "v", "s", "a", "offset(q)", "offset(k)", "offset(v)",
     ]  # fmt: skip
-    assert "eps" not in offered(NORM, NORM.choose())
+    assert "eps" not in list_limitable(NORM, NORM.choose())
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_examples_are_brought_inside(formula, limits, batch):
         for place in np.ndindex(*batch):
             single = example.single(formula, place)
             for name, limit in limits.items():
-                size = within.measured(name, single)
+                size = within.measure(name, single)
                 # constant rows whose entries lie within rounding of their mean have no spread to speak of
                 spread = (
                     not name.startswith("offset") or np.ptp(single["x"]) > 1e-2 * np.abs(single["x"]).max()

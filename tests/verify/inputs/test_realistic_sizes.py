@@ -15,13 +15,13 @@ from verify.inputs.sizes import (
     beside_one,
     large_data,
     long_steps,
+    make_sizing,
     many_layers,
     many_steps,
     none_small,
     one_large,
     one_long_sum,
     one_query,
-    sizing,
     usual_proportions,
     vast_sums,
     whole_blocks,
@@ -31,7 +31,7 @@ from verify.inputs.sizes import (
 
 def space(formula_id: str) -> Sizing:
     """All sizes of a formula."""
-    return sizing(find(formula_id), EVERY_SIZE)
+    return make_sizing(find(formula_id), EVERY_SIZE)
 
 
 def named(sizes: Mapping[Size, int]) -> dict[str, int]:
@@ -53,20 +53,20 @@ def test_sizes_that_sums_run_over_are_those_of_real_models(
 ) -> None:
     """Every sum has 257 terms or more at the widest, within the budget; the rest is small."""
     formula = find(formula_id)
-    rungs = wide_sums(sizing(formula, EVERY_SIZE))
+    rungs = wide_sums(make_sizing(formula, EVERY_SIZE))
     widest = {str(size): value for size, value in rungs[-1].items()}
     assert all(widest[name] >= 257 for name in sums)
     assert all(widest[name] <= 5 for name in few)
-    costs = [sizing(formula, EVERY_SIZE).cost(sizes) for sizes in rungs]
+    costs = [make_sizing(formula, EVERY_SIZE).cost(sizes) for sizes in rungs]
     assert costs == sorted(costs)
-    assert costs[-1] <= GRADED + sizing(formula, EVERY_SIZE).budget
+    assert costs[-1] <= GRADED + make_sizing(formula, EVERY_SIZE).budget
 
 
 def test_only_supported_sizes_are_wide() -> None:
     """A rule of the callable holds at realistic sizes, too."""
     formula = find("attention.multi_head")
     supported = Supported.of(formula, {"d_model": "h*d_k", "d_v": "d_k", "h": "2|4"})
-    for sizes in wide_sums(sizing(formula, supported)):
+    for sizes in wide_sums(make_sizing(formula, supported)):
         assert supported.fits(sizes)
 
 
@@ -77,7 +77,7 @@ def test_only_supported_sizes_are_wide() -> None:
 def test_sizes_are_large_all_at_once_where_that_is_affordable(formula_id: str, steps: dict[str, int]) -> None:
     """None is small: a sequence has many steps, and of layers, of which no model has so many, there is one."""
     formula = find(formula_id)
-    (found,) = none_small(sizing(formula, EVERY_SIZE), 3.2e7)
+    (found,) = none_small(make_sizing(formula, EVERY_SIZE), 3.2e7)
     sizes = named(found)
     assert {name: sizes.pop(name) for name in steps} == steps
     assert min(sizes.values()) >= 37
@@ -90,7 +90,7 @@ def test_of_what_no_size_is_small_there_is_none_that_is_too_dear() -> None:
     assert none_small(space("recurrent.lstm_stacked"), 1e6) == ()
     formula = find("attention.multi_head")
     supported = Supported.of(formula, {"d_model": "h*d_k", "d_v": "d_k", "h": "2|4"})
-    (found,) = none_small(sizing(formula, supported), 3.2e7)
+    (found,) = none_small(make_sizing(formula, supported), 3.2e7)
     assert supported.fits(found)
 
 
@@ -161,10 +161,10 @@ def test_each_size_is_large_alone() -> None:
 def test_rows_beside_many_positions_are_not_narrow(formula_id: str) -> None:
     """Where many positions are so dear that all else is small, rows of the model, which cost next to nothing, have 7 or more."""
     formula = find(formula_id)
-    for sizes in (named(s) for s in one_large(sizing(formula, EVERY_SIZE), 4e6, 1.5e6)):
+    for sizes in (named(s) for s in one_large(make_sizing(formula, EVERY_SIZE), 4e6, 1.5e6)):
         assert sizes["d_model"] >= (7 if max(sizes.get("n", 0), sizes.get("m", 0)) >= 256 else 4)
-    cost = sizing(formula, EVERY_SIZE).cost
-    assert max(cost(sizes) for sizes in one_large(sizing(formula, EVERY_SIZE), 4e6, 1.5e6)) <= 2.3e8
+    cost = make_sizing(formula, EVERY_SIZE).cost
+    assert max(cost(sizes) for sizes in one_large(make_sizing(formula, EVERY_SIZE), 4e6, 1.5e6)) <= 2.3e8
 
 
 def test_one_sum_is_over_thousands() -> None:

@@ -31,7 +31,7 @@ def test_rules_determine_sizes():
     """Numbers first, then expressions in order; what a rule does not speak of stays."""
     n, d_k, m, d_v = (s for s in _sizes())
     rules = Supported.of(ATTENTION, {"d_v": "2*d_k + 1", "d_k": "4 | 8", "m": 3})
-    found = rules.settled({n: 5, d_k: 3, m: 11, d_v: 2})
+    found = rules.adjust_sizes({n: 5, d_k: 3, m: 11, d_v: 2})
     assert found == {n: 5, d_k: 8, m: 3, d_v: 17}
     assert rules.fits(found)
     assert not rules.fits({**found, d_v: 16})
@@ -145,8 +145,8 @@ def test_multiples_and_ranges(rule, given, found):
     rules = Supported.of(ATTENTION, {"d_v": rule})
     assert str(rules) == found
     for size, settled in given.items():
-        assert rules.settled({d_v: size}) == {d_v: settled}
-        assert rules.settled({d_v: settled}) == {d_v: settled}
+        assert rules.adjust_sizes({d_v: size}) == {d_v: settled}
+        assert rules.adjust_sizes({d_v: settled}) == {d_v: settled}
         assert rules.fits({d_v: settled})
         assert rules.fits({d_v: size}) == (size == settled)
 
@@ -155,16 +155,16 @@ def test_a_multiple_of_another_size():
     """``h*any``: the heads divide the width, whatever both are."""
     n, d_k, _, d_v = _sizes()
     rules = Supported.of(ATTENTION, {"d_v": "d_k*any"})
-    assert rules.settled({d_k: 3, d_v: 11, n: 2}) == {d_k: 3, d_v: 9, n: 2}
-    assert rules.settled({d_k: 7, d_v: 2}) == {d_k: 7, d_v: 7}
+    assert rules.adjust_sizes({d_k: 3, d_v: 11, n: 2}) == {d_k: 3, d_v: 9, n: 2}
+    assert rules.adjust_sizes({d_k: 7, d_v: 2}) == {d_k: 7, d_v: 7}
 
 
 def test_a_size_that_is_less_than_another_is_at_least_one():
     """The other is made larger; where that is not to be had, there are no such sizes."""
     n, _, m, _ = _sizes()
     rules = Supported.of(ATTENTION, {"n": "m - 3"})
-    assert rules.settled({n: 5, m: 2}) == {n: 1, m: 4}
-    assert rules.settled({n: 5, m: 7}) == {n: 4, m: 7}
+    assert rules.adjust_sizes({n: 5, m: 2}) == {n: 1, m: 4}
+    assert rules.adjust_sizes({n: 5, m: 7}) == {n: 4, m: 7}
     with pytest.raises(Unusable, match=r"no sizes were found at which n = m - 300 all hold"):
         Supported.of(ATTENTION, {"n": "m - 300"})
 

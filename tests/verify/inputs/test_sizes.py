@@ -11,7 +11,7 @@ from spec.language.registry import find, formulas
 from verify import check
 from verify.inputs.examples import Space
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import BUDGET, LARGE, LONGEST, SIZE_KINDS, sizing
+from verify.inputs.sizes import BUDGET, LARGE, LONGEST, SIZE_KINDS, make_sizing
 
 VALUES = [k for k, f in formulas().items() if f.law is None]
 
@@ -20,7 +20,7 @@ VALUES = [k for k, f in formulas().items() if f.law is None]
 def test_every_kind_of_sizes_is_affordable(formula_id):
     """No example costs more than the budget, one of many steps no more than its multiple; all sizes are at least 1."""
     formula = find(formula_id)
-    sizes = sizing(formula, EVERY_SIZE)
+    sizes = make_sizing(formula, EVERY_SIZE)
     random = np.random.default_rng(0)
     for kind in range(SIZE_KINDS + len(sizes.large)):
         drawn = sizes.draw(kind, random)

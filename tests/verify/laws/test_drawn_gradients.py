@@ -8,7 +8,7 @@ import pytest
 from impl.attention import hard
 from spec.language.registry import find, formulas
 from tests.mutants import sampling
-from verify.laws.drawn_gradients import DrawnGradientProperty, given_the_draw
+from verify.laws.drawn_gradients import DrawnGradientProperty, judge_given_draw
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
 from verify.properties.slopes import JUDGED
@@ -63,10 +63,10 @@ def test_conventions_are_followed():
 
 def test_the_function_is_read_off_the_axioms():
     """Hard attention returns the value at the index, 0 where there is none; what only draws has no such function."""
-    given = given_the_draw(Judge(find(HARD)))
+    given = judge_given_draw(Judge(find(HARD)))
     v, mask = np.array([[1.0], [2.0], [4.0]]), np.array([[True, True, True], [False] * 3])
     (expected,) = given.expect({"index": np.array([2, 0]), "v": v, "mask": mask}, "float64")
     assert expected.value.tolist() == [[4.0], [0.0]]
     assert f"{given.formula.id}" not in formulas()
     for formula_id in ("masking.mlm", "decoding.sample"):
-        assert given_the_draw(Judge(find(formula_id))) is None
+        assert judge_given_draw(Judge(find(formula_id))) is None

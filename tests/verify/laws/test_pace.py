@@ -80,7 +80,7 @@ def test_rows_drawn_token_by_token_get_a_verdict(hurried: None) -> None:
 def test_a_quick_callable_is_asked_for_all_draws() -> None:
     """Nothing is said of draws that were all made."""
     main, *_ = situations(sample)
-    assert main.paced(1.0) is main
+    assert main.take_share(1.0) is main
     assert check(plain, nsp).notes == []
 
 
@@ -111,8 +111,8 @@ def test_the_power_told_is_reached(count: int, p: float) -> None:
 
 def test_everything_is_drawn_some_times() -> None:
     """However slow a callable is, a situation keeps a few calls, and a layout its two."""
-    assert all(s.paced(1e-9).draws >= min(s.draws, LEAST) for s in situations(sample))
-    little = Situation("some", 3, 5, 30_000).paced(1e-9)
+    assert all(s.take_share(1e-9).draws >= min(s.draws, LEAST) for s in situations(sample))
+    little = Situation("some", 3, 5, 30_000).take_share(1e-9)
     assert (little.draws, little.copies, little.calls) == (LEAST, 32, 2)
-    layout = Layout("some", 48, 1009, 600_000, 64).paced(1e-9)
-    assert (layout.copies, layout.planned(12)[0]) == (1, 2)
+    layout = Layout("some", 48, 1009, 600_000, 64).take_share(1e-9)
+    assert (layout.copies, layout.plan_calls(12)[0]) == (1, 2)

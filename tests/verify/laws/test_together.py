@@ -22,7 +22,7 @@ from tests.mutants.masking_words import begins, by_numbering, by_words, chosen_w
 from verify import check
 from verify.laws.checking import check_law
 from verify.laws.selection_tests import Layout, Sample, apart, counts, independence, outcomes, selection
-from verify.laws.selections import SelectionTrial, designs, joining, together
+from verify.laws.selections import SelectionTrial, designs, find_joining_inputs, together
 from verify.laws.statistics import ALPHA, Tally
 from verify.report import CheckResult
 
@@ -92,8 +92,8 @@ def test_a_law_that_contradicts_itself_is_refused(condition: Any, said: str) -> 
 
 def test_rows_have_words_of_one_to_four_pieces_none_and_all() -> None:
     """Also where no word can go on: at the first place of a row, and behind special tokens."""
-    assert joining(whole_words) == {"continues"}
-    assert joining(mlm) == set()
+    assert find_joining_inputs(whole_words) == {"continues"}
+    assert find_joining_inputs(mlm) == set()
     rows = designs(whole_words, SMALL, 5)
     joined = together(whole_words, None, rows)
     kinds = {tuple(np.unique(row["continues"])) for row in rows}

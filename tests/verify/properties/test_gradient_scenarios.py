@@ -15,7 +15,7 @@ from tests.verify.wrong_products import (
 from verify import check
 from verify.inputs.examples import Recipe, Space
 from verify.properties.judge import Judge
-from verify.properties.slopes import differentiable, expected_batch, expected_gradients, with_cotangents
+from verify.properties.slopes import differentiable, expect_batch_gradients, expect_gradients, with_cotangents
 
 pytestmark = pytest.mark.usefixtures("as_found", "ungraded")
 
@@ -85,9 +85,9 @@ def test_the_gradients_of_a_batch_are_those_of_its_members(batch):
     judge = Judge(formula)
     example = with_cotangents(judge, Space(formula).example(Recipe(0, 0, 0, 0, 0, 3), "float32", batch), 5)
     names = differentiable(judge)
-    found = expected_batch(judge, example, names)
+    found = expect_batch_gradients(judge, example, names)
     members = {
-        at: expected_gradients(
+        at: expect_gradients(
             judge,
             example.single(formula, at),
             {name: value[at] for name, value in example.cotangents.items()},

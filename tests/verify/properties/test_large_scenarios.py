@@ -16,7 +16,7 @@ from verify import check, replay
 from verify.inputs.examples import Space
 from verify.inputs.sizes import MEMBERS, members
 from verify.properties.judge import Judge
-from verify.properties.large_scenarios import LOOKED_AT, large_batch, large_examples, looked_at
+from verify.properties.large_scenarios import COMPARED_MEMBERS, choose_members, large_batch, large_examples
 from verify.properties.scenarios import by_name
 from verify.properties.values import judge_value
 from verify.subject.caller import Caller
@@ -102,12 +102,12 @@ def test_what_decides_stands_in_the_last_block(seed):
 
 def test_members_past_each_power_of_two_are_looked_at():
     """And the last one of a smaller batch."""
-    assert looked_at((MEMBERS[0],)) == [*LOOKED_AT, MEMBERS[0] - 1]
-    assert looked_at((MEMBERS[-1],)) == [0, 32, 64, 75, 128, MEMBERS[-1] - 1]
-    assert {2**power for power in range(5, 11)} <= set(LOOKED_AT)
-    assert max(b - a for a, b in pairwise(LOOKED_AT)) <= 137
-    assert looked_at((33,)) == [0, 32]
-    assert looked_at((1,)) == [0]
+    assert choose_members((MEMBERS[0],)) == [*COMPARED_MEMBERS, MEMBERS[0] - 1]
+    assert choose_members((MEMBERS[-1],)) == [0, 32, 64, 75, 128, MEMBERS[-1] - 1]
+    assert {2**power for power in range(5, 11)} <= set(COMPARED_MEMBERS)
+    assert max(b - a for a, b in pairwise(COMPARED_MEMBERS)) <= 137
+    assert choose_members((33,)) == [0, 32]
+    assert choose_members((1,)) == [0]
 
 
 @pytest.mark.parametrize("formula_id", ["feedforward.relu", "attention.multi_head"])

@@ -29,13 +29,13 @@ from tests.verify.wrong_products import (
 )
 from verify import check
 from verify.inputs.examples import Example, Space
-from verify.inputs.layouts import transposed, with_gaps
+from verify.inputs.layouts import store_transposed, with_gaps
 from verify.properties.judge import Judge
 from verify.properties.leaks import unread
 from verify.properties.scenarios import applicable, by_name
 from verify.properties.scenes import scenario_examples
 from verify.properties.setting import Setting
-from verify.properties.shared_inputs import shared
+from verify.properties.shared_inputs import choose_shared
 from verify.subject.caller import Caller
 from verify.targets.ours import implementation
 
@@ -303,11 +303,11 @@ def test_of_many_inputs_each_is_shared_alone_and_all_but_each():
     seen = []
     for turn in range(8):
         example.turn = turn
-        seen.append(shared(judge, example))
+        seen.append(choose_shared(judge, example))
     assert seen[:4] == [("q",), ("k",), ("v",), ("mask",)]
     assert seen[4:] == [("k", "v", "mask"), ("q", "v", "mask"), ("q", "k", "mask"), ("q", "k", "v")]
-    assert not shared(judge, Example({"q": one["q"]}, "float64", {}, batch=(3,)))
-    assert not shared(judge, Example(one, "float64", {}))
+    assert not choose_shared(judge, Example({"q": one["q"]}, "float64", {}, batch=(3,)))
+    assert not choose_shared(judge, Example(one, "float64", {}))
 
 
 def test_what_no_batched_input_reaches_is_not_asked_for():
@@ -318,7 +318,7 @@ def test_what_no_batched_input_reaches_is_not_asked_for():
     asked = set()
     for turn in range(8):
         example.turn = turn
-        asked.add(shared(judge, example))
+        asked.add(choose_shared(judge, example))
     assert ("y",) in asked
     assert ("s", "h", "mask") not in asked
 
@@ -416,7 +416,7 @@ def test_leaks_between_rows_are_noted_not_judged():
 def test_rearranged_tensors_hold_the_same_values():
     """Scattered and turned tensors differ in strides only."""
     x = torch.arange(12.0).reshape(3, 4)
-    for change in (with_gaps, transposed):
+    for change in (with_gaps, store_transposed):
         assert torch.equal(change(x), x)
         assert not change(x).is_contiguous()
     assert with_gaps(torch.tensor(1.0)).shape == ()

@@ -10,7 +10,7 @@ import impl.normalization
 from spec.attention.multi_head import multi_head
 from spec.attention.softmax import i, j, l, m, mask, n, s, softmax
 from spec.language import Sum, Theorem, claim, each, given, indices
-from spec.language.proving.evaluating.points import guarded
+from spec.language.proving.evaluating.points import evaluate_claims
 from spec.language.registry import find
 from spec.normalization.layer_norm import beta, d, eps, gamma, layer_norm, x
 from spec.normalization.layer_norm import i as p
@@ -106,13 +106,13 @@ def test_a_true_theorem_holds_of_a_right_implementation(formula, fn, theorem):
 @pytest.mark.parametrize(("formula", "fn", "theorem"), CASES, ids=lambda x: getattr(x, "title", ""))
 def test_a_true_theorem_is_guarded(formula, fn, theorem):
     """The same theorems hold of the statement itself, under every convention, degenerate regimes included."""
-    for found in guarded(theorem, formula):
+    for found in evaluate_claims(theorem, formula):
         assert not found.refusal, found.refusal
 
 
 def test_a_false_theorem_is_refused_by_its_guard():
     """A fully masked row does not sum to 1, and the guard finds one."""
-    (found,) = guarded(ALWAYS_ONE, softmax)
+    (found,) = evaluate_claims(ALWAYS_ONE, softmax)
     assert "0 against 1" in found.violation
 
 

@@ -7,7 +7,7 @@ from spec.language.registry import find
 from verify.inputs.examples import Space
 from verify.oracle import BALLS
 from verify.properties.judge import Expected, Judge
-from verify.properties.values import CLEAR, compare, held_to
+from verify.properties.values import CLEAR, compare, judge_outputs
 
 NAN, INF = np.nan, np.inf
 
@@ -88,6 +88,6 @@ def test_balls_are_asked_only_where_the_walk_does_not_settle_it(monkeypatch, sha
         return ask(flat, every, arithmetic, dtype)
 
     monkeypatch.setattr(judge.oracle, "ask", told)
-    outcome = held_to(judge, example, [each.value + share * each.bound for each in said])
+    outcome = judge_outputs(judge, example, [each.value + share * each.bound for each in said])
     assert (BALLS in asked) == rigorous
     assert outcome.fails == (share > 1)

@@ -9,7 +9,7 @@ import torch
 import impl.attention
 import impl.scores
 from verify import Unusable, check
-from verify.edges import EDGES, STRICT, split
+from verify.edges import EDGES, STRICT, split_conventions
 
 pytestmark = pytest.mark.usefixtures("as_found", "ungraded")
 FEW = {"max_examples": 12}
@@ -69,7 +69,10 @@ def test_draws_that_reach_the_values_are_judged_as_values():
 
 def test_conventions_of_the_check_are_told_from_those_of_the_formula():
     """Each has its own options; one that there is none of is refused in one line."""
-    assert split({"unread": "ignored", "eps": "inside"}) == ({"unread": "ignored"}, {"eps": "inside"})
+    assert split_conventions({"unread": "ignored", "eps": "inside"}) == (
+        {"unread": "ignored"},
+        {"eps": "inside"},
+    )
     assert set(STRICT) == set(EDGES)
     with pytest.raises(Unusable, match="unread is one of isolated, ignored"):
         check(impl.scores.dot, "scores.dot", conventions={"unread": "sealed"})

@@ -9,10 +9,10 @@ from verify.cache import CACHE
 from verify.faults import NoGradient, Unsupported
 from verify.report import Counterexample, Inconclusive
 from verify.search import drawing
-from verify.search.found import Budget, Clock
 from verify.search.loop import Search
 from verify.search.outcome import Outcome
-from verify.search.property import Property, grouped
+from verify.search.property import Property, group_items
+from verify.search.record import Budget, Clock
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Below(Property[int]):
         self.judged = []
 
     def groups(self):
-        return grouped(self.planned)
+        return group_items(self.planned)
 
     def sought(self):
         return [(self.count, st.lists(st.integers(0, 10**6), min_size=3, max_size=3))] if self.count else []

@@ -10,7 +10,7 @@ from verify.inputs.examples import Space
 from verify.inputs.leads import YOUNG
 from verify.properties.judge import Judge
 from verify.properties.plain_calls import YOUNG as MANY
-from verify.properties.slopes import differentiable, expected_gradients, with_cotangents
+from verify.properties.slopes import differentiable, expect_gradients, with_cotangents
 from verify.properties.values import EFFECTIVE
 
 pytestmark = pytest.mark.usefixtures("ungraded")
@@ -37,7 +37,7 @@ def test_every_gradient_of_a_deep_model_is_somewhere_large_against_its_bound(for
         example = with_cotangents(judge, space.example(recipe, "float64"), recipe.seed)
         assert 1 not in example.sizes.values()
         assert example.regime.startswith(YOUNG)
-        found = expected_gradients(judge, example.inputs, example.cotangents, names, "float64")
+        found = expect_gradients(judge, example.inputs, example.cotangents, names, "float64")
         said |= {
             name
             for name, one in found.items()

@@ -12,7 +12,7 @@ import impl.normalization
 from spec.language.registry import find
 from verify import check
 from verify.inputs.size_rules import Supported
-from verify.inputs.sizes import ROUND, ROUNDS, sizing
+from verify.inputs.sizes import ROUND, ROUNDS, make_sizing
 
 attention = impl.attention.scaled_dot_product
 
@@ -119,8 +119,8 @@ def test_what_goes_wrong_in_use_alone_is_falsified(wrong, formula, seed, as_foun
 def test_sizes_are_round_where_they_can_be_afforded():
     """Steps of a recurrence stay few; what rules leave no choice is as they say."""
     for formula in ("attention.multi_head", "recurrent.lstm"):
-        drawn = sizing(find(formula), Supported())
+        drawn = make_sizing(find(formula), Supported())
         assert drawn.rounds
         for turn in drawn.rounds:
-            sizes = drawn.drawn(ROUND, turn)
+            sizes = drawn.draw_sizes(ROUND, turn)
             assert all(value in ROUNDS[turn] or size in drawn.steps for size, value in sizes.items())

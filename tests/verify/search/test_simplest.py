@@ -9,7 +9,7 @@ import torch
 import impl.attention
 import impl.scores
 from verify import check
-from verify.inputs.simplest import shortened
+from verify.inputs.simplest import shorten_values
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
@@ -50,7 +50,12 @@ def test_gradients_shrink_with_their_cotangents():
 
 def test_significant_digits():
     """Rounded to so many digits after the first; zero and large numbers too."""
-    assert shortened(np.array([0.01234, -5678.0, 0.0, 1e300]), 1).tolist() == [0.012, -5700.0, 0.0, 1e300]
+    assert shorten_values(np.array([0.01234, -5678.0, 0.0, 1e300]), 1).tolist() == [
+        0.012,
+        -5700.0,
+        0.0,
+        1e300,
+    ]
 
 
 def test_it_shrinks_under_rules_for_the_sizes():

@@ -9,7 +9,7 @@ from tests.mutants.objectives import log_law, mean, smoothed
 from verify import check
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.properties.judge import Judge
-from verify.properties.unsaid_sizes import where_something_is_said
+from verify.properties.unsaid_sizes import restrict_to_stated
 
 LOSS = "objectives.cross_entropy"
 
@@ -40,24 +40,25 @@ def some_words_only(s, y, epsilon):
 )
 def test_sizes_of_which_nothing_is_said_are_found_in_the_statement(formula, conventions, rules):
     """Not those of which nothing is said for some masks and labels."""
-    assert str(where_something_is_said(Judge(find(formula), conventions), EVERY_SIZE)) == rules
+    assert str(restrict_to_stated(Judge(find(formula), conventions), EVERY_SIZE)) == rules
 
 
 def test_what_a_user_says_of_a_size_stays():
     """Their own rule is not replaced by one that allows more."""
     formula = find(LOSS)
     own = Supported.of(formula, {"V": "even"})
-    assert where_something_is_said(Judge(formula, {"smoothing": "others"}), own) == own
+    assert restrict_to_stated(Judge(formula, {"smoothing": "others"}), own) == own
 
 
 def test_a_size_that_others_are_to_equal_is_no_rule_of_its_own():
     """What is said of T there leaves V free."""
     formula = find(LOSS)
-    found = where_something_is_said(
-        Judge(formula, {"smoothing": "others"}), Supported.of(formula, {"T": "V"})
-    )
+    found = restrict_to_stated(Judge(formula, {"smoothing": "others"}), Supported.of(formula, {"T": "V"}))
     assert str(found) == "V = 2.., T = V"
-    assert {s.name: v for s, v in found.settled(dict.fromkeys(formula.sizes, 1)).items()} == {"T": 2, "V": 2}
+    assert {s.name: v for s, v in found.adjust_sizes(dict.fromkeys(formula.sizes, 1)).items()} == {
+        "T": 2,
+        "V": 2,
+    }
 
 
 def test_sizes_that_other_conventions_leave_out_speak_against_none():

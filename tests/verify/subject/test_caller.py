@@ -261,9 +261,9 @@ def test_warnings_in_user_code_are_no_errors():
 
 def test_a_callable_has_a_name():
     """Functions, partials, modules and instances are named."""
-    assert wording.called(functools.partial(right)).endswith("right")
-    assert "Norm" in wording.called(Norm())
-    assert wording.called(sys.exit) == "sys.exit"
+    assert wording.name_callable(functools.partial(right)).endswith("right")
+    assert "Norm" in wording.name_callable(Norm())
+    assert wording.name_callable(sys.exit) == "sys.exit"
 
 
 def checked_alone(folder, text):

@@ -14,7 +14,7 @@ from spec.language.registry import find
 from verify import Unusable, check
 from verify.subject.caller import Caller
 from verify.subject.interface import first_calls
-from verify.subject.leading import led
+from verify.subject.leading_dimensions import accept_any_lead
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
@@ -255,11 +255,11 @@ def test_leading_dimensions_are_added_and_removed():
     q, k = (torch.arange(2.0 * 3 * rows * 7).reshape(2, 3, rows, 7) % 11 - 5 for rows in (5, 4))
     q.requires_grad_()
     for allowed in ((0,), (1,), (0, 1)):
-        out = led(lambda q, k: q @ k.mT, formula, allowed)(q, k)
+        out = accept_any_lead(lambda q, k: q @ k.mT, formula, allowed)(q, k)
         assert torch.equal(out, q @ k.mT)
         (gradient,) = torch.autograd.grad(out.sum(), q)
         assert torch.equal(gradient, k.sum(-2, keepdim=True).expand_as(q))
-    assert led(lambda q, k: q @ k.mT, formula, (2,))(q[0, 0], k[0, 0]).shape == (5, 4)
+    assert accept_any_lead(lambda q, k: q @ k.mT, formula, (2,))(q[0, 0], k[0, 0]).shape == (5, 4)
 
 
 @pytest.mark.parametrize(

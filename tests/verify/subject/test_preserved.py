@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from verify.subject.preserved import Preserved
+from verify.subject.preserved import TensorSnapshot
 from verify.subject.sandbox import GlobalState
 
 MADE: dict[str, Callable[[], torch.Tensor]] = {
@@ -26,7 +26,7 @@ MADE: dict[str, Callable[[], torch.Tensor]] = {
 @pytest.mark.parametrize("name", MADE)
 def test_a_tensor_that_nobody_touched_is_unchanged(name: str) -> None:
     """However it lies in memory."""
-    kept = Preserved(MADE[name]())
+    kept = TensorSnapshot(MADE[name]())
     assert not kept.changed
     assert kept.before().shape == kept.now.shape
 
@@ -45,7 +45,7 @@ CHANGES: dict[str, Callable[[torch.Tensor], object]] = {
 def test_what_was_done_to_a_tensor_is_seen_and_what_it_was_is_known(change: str) -> None:
     """A bit, a shape, or where its entries lie."""
     tensor = torch.arange(15.0).reshape(3, 5)
-    kept = Preserved(tensor)
+    kept = TensorSnapshot(tensor)
     CHANGES[change](tensor)
     assert kept.changed
     assert torch.equal(kept.before(), torch.arange(15.0).reshape(3, 5))
@@ -54,7 +54,7 @@ def test_what_was_done_to_a_tensor_is_seen_and_what_it_was_is_known(change: str)
 def test_an_entry_of_a_strided_tensor_is_seen() -> None:
     """There a copy is kept."""
     tensor = MADE["strided"]()
-    kept = Preserved(tensor)
+    kept = TensorSnapshot(tensor)
     tensor[1, 2] = -1
     assert kept.changed
     assert torch.equal(kept.before(), MADE["strided"]())

@@ -13,7 +13,7 @@ from spec.language.registry import find
 from tests.verify.scripts import run_alone, users
 from verify import check, script
 from verify.faults import Unusable
-from verify.subject.signature import taken
+from verify.subject.signature import read_signature
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
@@ -88,7 +88,7 @@ def needed(q, k, v, scale, mask=None):
 )
 def test_who_takes_the_mask(fn, mask, by_name):
     """The last place, a parameter of a usual name, or nobody."""
-    found = taken(fn, FORMULA, (), "fn")
+    found = read_signature(fn, FORMULA, (), "fn")
     assert (found.mask, found.by_name) == (mask, by_name)
 
 
@@ -117,7 +117,7 @@ class Attention(torch.nn.Module):
 )
 def test_parameters_are_those_of_what_is_called(fn, by_name):
     """Of a scripted function, and of a module's forward pass, also of a part of it."""
-    assert taken(fn, FORMULA, (), "fn").by_name == by_name
+    assert read_signature(fn, FORMULA, (), "fn").by_name == by_name
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_parameters_are_those_of_what_is_called(fn, by_name):
 )
 def test_what_is_fixed_is_left_out_where_another_stands_in_its_place(fn, left_out, by_name):
     """An option that need not be given is not given what is fixed, nor is the mask."""
-    found = taken(fn, FORMULA, ("v",), "fn")
+    found = read_signature(fn, FORMULA, ("v",), "fn")
     assert (found.left_out, found.mask, found.by_name) == (left_out, True, by_name)
 
 
@@ -159,7 +159,7 @@ def taking_visible(q, k, v, visible=None):
 )
 def test_an_option_in_the_place_of_the_mask_keeps_its_default(fn):
     """Its name or its default says that it is none; what is said of it stands beside that there is no mask."""
-    found = taken(fn, FORMULA, (), "fn")
+    found = read_signature(fn, FORMULA, (), "fn")
     assert not found.mask
     assert found.said.endswith("keeps its default")
 
@@ -167,13 +167,13 @@ def test_an_option_in_the_place_of_the_mask_keeps_its_default(fn):
 @pytest.mark.parametrize("fn", [lambda q, k, v, keep=None: None, lambda q, k, v, causal_mask=None: None])
 def test_an_option_that_may_be_the_mask_is_given_it(fn):
     """Where nothing says otherwise."""
-    assert taken(fn, FORMULA, (), "fn").mask
+    assert read_signature(fn, FORMULA, (), "fn").mask
 
 
 def test_what_has_no_place_for_the_inputs_is_refused():
     """However the mask may be passed."""
     with pytest.raises(Unusable, match=r"called positionally with \(q, k, v, mask \(optional\)\)"):
-        taken(lambda q, k, *, mask=None: None, FORMULA, (), "fn")
+        read_signature(lambda q, k, *, mask=None: None, FORMULA, (), "fn")
 
 
 def test_a_fixed_input_is_left_out_and_the_mask_passed_by_its_name():
@@ -182,7 +182,7 @@ def test_a_fixed_input_is_left_out_and_the_mask_passed_by_its_name():
     def scaled(q, k, *, mask=None):
         """v is built in."""
 
-    found = taken(scaled, FORMULA, ("v",), "scaled")
+    found = read_signature(scaled, FORMULA, ("v",), "scaled")
     assert (found.left_out, found.mask, found.by_name) == ({"v"}, True, "mask")
 
 
@@ -248,9 +248,9 @@ def test_what_takes_arguments_by_keyword_alone_is_refused_with_the_wrapper(fn, f
     """The line says how to wrap it, under its own names; the wrapper can be called."""
     formula = find(formula_id)
     with pytest.raises(Unusable, match="by keyword alone, in a wrapper: ") as refused:
-        taken(fn, formula, (), fn.__name__)
+        read_signature(fn, formula, (), fn.__name__)
     assert str(refused.value).endswith(wrapper)
-    taken(eval(wrapper, {fn.__name__: fn}), formula, (), "wrapper")
+    read_signature(eval(wrapper, {fn.__name__: fn}), formula, (), "wrapper")
 
 
 def test_what_lacks_an_input_is_refused_without_a_wrapper():
@@ -258,7 +258,7 @@ def test_what_lacks_an_input_is_refused_without_a_wrapper():
     with pytest.raises(
         Unusable, match=r"cannot be called so; verify\.adapt\.function says how it is called$"
     ):
-        taken(lambda q, *, k: None, FORMULA, (), "two")
+        read_signature(lambda q, *, k: None, FORMULA, (), "two")
 
 
 @pytest.mark.parametrize(
@@ -276,6 +276,6 @@ def test_what_lacks_an_input_is_refused_without_a_wrapper():
 )
 def test_a_generator_is_left_out_where_nothing_takes_it(fn, formula_id, left_out):
     """A parameter of its own takes it; an option for something else keeps its default."""
-    found = taken(fn, find(formula_id), (), "fn")
+    found = read_signature(fn, find(formula_id), (), "fn")
     assert (found.left_out == {"generator"}) is left_out
     assert ("seeded before each call" in found.said) is left_out

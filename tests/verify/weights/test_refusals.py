@@ -15,7 +15,7 @@ from transformers import BertConfig
 from tests.verify.weights.conftest import TEXTS
 from verify import Unusable
 from verify.command.cli import main
-from verify.weights.reading import read
+from verify.weights.reading import read_checkpoint
 from verify.weights.sentences import sentences
 from verify.weights.subjects import layers_of
 
@@ -75,7 +75,7 @@ def test_a_checkpoint_that_does_not_fit_its_configuration_is_refused(
     (tmp_path / "config.json").write_text(json.dumps(settings), encoding="utf-8")
     (tmp_path / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
     with pytest.raises(Unusable, match=says.replace("(", r"\(").replace(")", r"\)")):
-        read(tmp_path)
+        read_checkpoint(tmp_path)
 
 
 def copied(folder: Path, to: Path, change: Callable[[dict[str, torch.Tensor]], Any]) -> Path:
@@ -110,7 +110,7 @@ def test_tables_that_a_text_does_not_fit_are_refused(
 ) -> None:
     """Before anything is evaluated, in one line."""
     with pytest.raises(Unusable) as refused:
-        sentences(read(copied(folder, tmp_path, change)), TEXTS)
+        sentences(read_checkpoint(copied(folder, tmp_path, change)), TEXTS)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -131,7 +131,7 @@ def test_a_file_of_tensors_that_is_not_whole_is_refused_by_its_name(
     (tmp_path / "config.json").write_bytes((folder / "config.json").read_bytes())
     (tmp_path / name).write_bytes((folder / "model.safetensors").read_bytes()[:999] if held is None else held)
     with pytest.raises(Unusable) as refused:
-        read(tmp_path)
+        read_checkpoint(tmp_path)
     assert str(refused.value).startswith(f"{tmp_path / name}: the tensors cannot be read")
     assert "\n" not in str(refused.value)
 

@@ -20,16 +20,16 @@ from tests.verify.weights.conftest import TEXTS, WORDS
 from verify.command.cli import main
 from verify.output.layers import verdicts
 from verify.weights.causes import cause
-from verify.weights.comparing import Compared, Sentence, compare, expectation
-from verify.weights.reading import Checkpoint, read
+from verify.weights.comparing import Comparison, Sentence, compare, expectation
+from verify.weights.reading import Checkpoint, read_checkpoint
 from verify.weights.sentences import sentences
-from verify.weights.subjects import Subject, built_in, called
+from verify.weights.subjects import Subject, call_transformers, list_built_in
 
 
 @pytest.fixture(scope="module")
 def checkpoint(folder: Path) -> Checkpoint:
     """Its letters."""
-    return read(folder)
+    return read_checkpoint(folder)
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +45,12 @@ def wrong(change: Callable[[BertModel], Any]) -> Subject:
         model = BertModel.from_pretrained(folder, dtype=dtype, add_pooling_layer=False).eval()
         with torch.no_grad():
             changed = change(model)
-        return partial(called, changed if isinstance(changed, nn.Module) else model)
+        return partial(call_transformers, changed if isinstance(changed, nn.Module) else model)
 
     return Subject("wrong", build)
 
 
-def tried(subject: Subject, checkpoint: Checkpoint, texts: list[Sentence]) -> Compared:
+def tried(subject: Subject, checkpoint: Checkpoint, texts: list[Sentence]) -> Comparison:
     """The comparison in float64, with its cause."""
     found = compare(subject, checkpoint, texts, [], "float64")
     if found.first is not None:
@@ -73,7 +73,7 @@ def test_ours_and_transformers_conform_in_every_layer(
 ) -> None:
     """Two texts of different lengths in one batch; there is an error to be measured at all but few digits."""
     wanted = [] if dtype == "float64" else [expectation(checkpoint, one, dtype) for one in texts]
-    subjects = built_in()
+    subjects = list_built_in()
     assert len(subjects) == 3
     for subject in subjects:
         found = compare(subject, checkpoint, texts, wanted, dtype)
@@ -269,7 +269,7 @@ def test_a_callable_of_the_users_is_held_to_the_statement(
 
 def test_what_differs_in_a_narrower_type_alone_is_said_to() -> None:
     """A cause is looked for in float64 alone: none is denied where none was tried."""
-    right, wrong_one = Compared("mine", "float64", [0.1], []), Compared("mine", "float32", [80.0], [])
+    right, wrong_one = Comparison("mine", "float64", [0.1], []), Comparison("mine", "float32", [80.0], [])
     ((line, good),) = verdicts([right, wrong_one])
     assert (line.endswith(": in float64 it conforms"), good) == (True, False)
     ((line, good),) = verdicts([wrong_one])

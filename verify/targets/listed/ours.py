@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from spec.language.registry import statement_ids
 from verify.targets.listed.entries import EVEN, ours
-from verify.targets.ours import implemented
+from verify.targets.ours import is_implemented
 from verify.targets.target import Target
 
 FURTHER = (
@@ -51,7 +51,7 @@ TOKENIZER = (
 OURS = tuple(
     target
     for formula_id in statement_ids()
-    if implemented(formula_id)
+    if is_implemented(formula_id)
     for target in (ours(formula_id), *(t for t in (*FURTHER, *TOKENIZER) if t.formula_id == formula_id))
 )
 """Every formula that ``impl`` has a function for, as it is called without further arguments; then what it does besides."""

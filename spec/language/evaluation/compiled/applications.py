@@ -20,13 +20,13 @@ from spec.language.arrays import WHOLE, Comprehension, Tensor
 from spec.language.binders import Expectation
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.evaluation.compiled.conditions import Opening, Value
-from spec.language.evaluation.compiled.frame import Around, Axis, Frame, reshaped, spread
+from spec.language.evaluation.compiled.frame import Around, Axis, Frame, broadcast, reshaped
 from spec.language.evaluation.compiled.indices import Index, reader
 from spec.language.evaluation.compiled.lines import together
 from spec.language.evaluation.compiled.values import Values
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.expr import Literal, Node
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.trees import free_symbols
 
 MOST_OUTCOMES = 256
@@ -50,7 +50,7 @@ class Applications:
     beside: tuple[sympy.Symbol, ...] = ()
     most: float = inf
 
-    def given(self, frame: Frame, item: Tensor, value: Tensor) -> Sequence[Any]:
+    def read_argument(self, frame: Frame, item: Tensor, value: Tensor) -> Sequence[Any]:
         """A tensor that is an argument as it stands, at each value of the leading indices."""
         if item.domain == "boolean":
             return [frame.booleans[value.name]]
@@ -60,11 +60,11 @@ class Applications:
         """An array of a real argument, from a number of the arithmetic."""
         raise NotImplementedError
 
-    def applied(self, node: Call | Pullback, every: list[dict[str, Any]]) -> list[Any]:
+    def apply_all(self, node: Call | Pullback, every: list[dict[str, Any]]) -> list[Any]:
         """The whole outputs (or gradients) at each of these arguments; that of a pullback's seed is called ``seed``."""
         raise NotImplementedError
 
-    def joined(self, parts: list[Any], lead: tuple[int, ...], beside: bool) -> Any:
+    def join_results(self, parts: list[Any], lead: tuple[int, ...], beside: bool) -> Any:
         """These results as one number of the arithmetic: axes for the indices around come first.
 
         ``beside`` says whether there is an axis, before all others, for the indices by which results are told apart.
@@ -94,7 +94,11 @@ class Argument:
         """The argument at each value of the leading indices and, for each, of the others."""
         if self.standing is not None:
             assert isinstance(self.item, Tensor)
-            return [own for own in frame.calls.given(frame, self.item, self.standing) for _ in range(places)]
+            return [
+                own
+                for own in frame.calls.read_argument(frame, self.item, self.standing)
+                for _ in range(places)
+            ]
         found = None if self.rows is None else self.rows(frame)
         if found is None or isinstance(found, int):
             return [found] * (leading * places)
@@ -156,7 +160,7 @@ class Claims(Values):
 
     def call(self, node: Call | Pullback, around: Around) -> Value:
         """A formula applied: gathers the arguments, has them applied, reads the entries asked for."""
-        gathering = self.gathering(node, around)
+        gathering = self.gather_arguments(node, around)
         outer = (*gathering.leading, *gathering.others)
         beside = [around.axes[symbol] for symbol in self.beside if symbol in around.axes]
         readings = [
@@ -168,18 +172,18 @@ class Claims(Values):
 
         def value(frame: Frame) -> Any:
             arithmetic = frame.arithmetic
-            parts = frame.calls.applied(node, gathering.everywhere(frame))
+            parts = frame.calls.apply_all(node, gathering.everywhere(frame))
             lead = tuple(frame.length[axis.slot] for axis in outer)
-            number = frame.calls.joined(parts, lead, bool(beside))
+            number = frame.calls.join_results(parts, lead, bool(beside))
             if places is None:
                 return arithmetic.view(number, scalar)
             return arithmetic.view(number, places(frame, arithmetic.shape(number)).change(frame))
 
         return value
 
-    def gathering(self, node: Call | Pullback, around: Around) -> Gathering:
+    def gather_arguments(self, node: Call | Pullback, around: Around) -> Gathering:
         """The arguments of an application compiled."""
-        callee = self.callees[node.formula_id] = known(node.formula_id)
+        callee = self.callees[node.formula_id] = get_formula(node.formula_id)
         pulled = isinstance(node, Pullback)
         values = list((node.call if pulled else node).arguments)
         items = [(str(item), item, value) for item, value in zip(callee.inputs, values, strict=False)]
@@ -189,7 +193,7 @@ class Claims(Values):
         leading = {s: around.axes[s] for s in self.leading if s in around.axes}
         others = {s: axis for s, axis in around.axes.items() if s in used and s not in leading}
         others = dict(sorted(others.items(), key=lambda pair: pair[1].place))
-        sized = set().union(*(_sized(item, value) for _, item, value in items))
+        sized = set().union(*(_find_size_symbols(item, value) for _, item, value in items))
         fixed = {s: self.slots.axis() for s in others} if not sized.isdisjoint(others) else {}
         stepping, self.stepping = self.stepping, self.stepping or bool(fixed)
         arguments = [self._argument(name, item, value, leading, others, fixed) for name, item, value in items]
@@ -227,20 +231,20 @@ class Claims(Values):
         rows, openings = around.depth, list[Opening | None]()
         if isinstance(value, Comprehension):
             for symbol, size in zip(value.vars, value.shape, strict=True):
-                around, opening = self.opened(symbol, sympy.S.Zero, size - 1, around)
+                around, opening = self.open_range(symbol, sympy.S.Zero, size - 1, around)
                 openings.append(opening)
             value = value.body
         slots = [axis.slot for axis in sorted(around.axes.values(), key=lambda axis: axis.place)]
         enter, array = together(openings), self._array(item, value, around)
 
-        def found(frame: Frame) -> Any:
+        def read_rows(frame: Frame) -> Any:
             enter(frame)
             extent = tuple([frame.length[slot] for slot in slots])
             values = array(frame, extent)
             frame.guard = None
             return values.reshape((prod(extent[:rows]), *extent[rows:]))
 
-        return found
+        return read_rows
 
     def _array(self, item: Tensor, value: Any, around: Around) -> Callable[[Frame, tuple[int, ...]], Any]:
         """The values of a tree, as an array of a domain."""
@@ -251,7 +255,7 @@ class Claims(Values):
             index = self.index(value, around)
             return lambda frame, extent: np.array(np.broadcast_to(index.array(frame), extent))
         number = self.value(value if isinstance(value, Node) else Literal(value), around)
-        return lambda frame, extent: frame.calls.real(spread(frame.arithmetic, number(frame), extent))
+        return lambda frame, extent: frame.calls.real(broadcast(frame.arithmetic, number(frame), extent))
 
     def expectation(self, node: Expectation, around: Around) -> Value:
         """An expectation, by every outcome of its random entries."""
@@ -305,7 +309,7 @@ def _from_first(axis: Axis, depth: int) -> Index:
     return Index(values, None, axis.static, axis=axis, shift=lambda frame: -frame.low[slot])
 
 
-def _sized(item: Tensor | Size, value: Any) -> set[Any]:
+def _find_size_symbols(item: Tensor | Size, value: Any) -> set[Any]:
     """The indices and sizes on which a size, or the shape of an array, depends."""
     if is_size(item):
         return free_symbols(value)

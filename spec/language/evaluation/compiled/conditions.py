@@ -19,7 +19,7 @@ from spec.language.evaluation.compiled.frame import Around, Axis, Frame
 from spec.language.evaluation.compiled.indices import Condition, Index, Indices, refusal
 from spec.language.evaluation.indexing import is_inexact
 from spec.language.expr import Always, Both, Case, Compare, Either, Not, Ref
-from spec.language.symbols import unnamed
+from spec.language.symbols import make_unnamed_index
 from spec.language.trees import free_symbols, transform
 
 FEWEST = 64
@@ -66,7 +66,7 @@ class Cases:
             found.append(np.asarray(known)[first : first + length])
         return found
 
-    def put(self, frame: Frame, rows: list[npt.NDArray[Any]], kept: npt.NDArray[np.int64]) -> None:
+    def store_entries(self, frame: Frame, rows: list[npt.NDArray[Any]], kept: npt.NDArray[np.int64]) -> None:
         """Make tensors of the entries that are kept."""
         for tensor, row in zip(self.own.values(), rows, strict=True):
             (frame.booleans if tensor.domain == "boolean" else frame.integers)[tensor.name] = row[kept]
@@ -83,7 +83,7 @@ def factor_cases(node: AnyOf, around: Around) -> Cases | None:
         own = {
             entry.tensor: Tensor(
                 f"{entry.tensor.name} of cases",
-                (unnamed("cases"),),
+                (make_unnamed_index("cases"),),
                 entry.tensor.domain,
                 "given",
                 entry.tensor.below,
@@ -134,20 +134,20 @@ class Conditions(Indices):
             return self._both(node, around)
         if isinstance(node, Not):
             inner = self.condition(node.args[0], around)
-            return self._kept(lambda frame: ~inner.truth(frame), inner.static)
+            return self._keep_truth(lambda frame: ~inner.truth(frame), inner.static)
         if isinstance(node, Compare):
-            return self._compared(node, around)
+            return self._compare(node, around)
         if isinstance(node, AnyOf):
             return self._some(node, around)
         if isinstance(node, Case):
             test, then, otherwise = (self.condition(part, around) for part in node.args)
-            return self._kept(
+            return self._keep_truth(
                 lambda frame: then.truth(frame).where(test.truth(frame), otherwise.truth(frame)),
                 test.static and then.static and otherwise.static,
             )
         return Condition(refusal(TypeError(f"{node} is not a condition")))
 
-    def opened(
+    def open_range(
         self, symbol: Any, first: Any, last: Any, around: Around, slot: int | None = None
     ) -> tuple[Around, Opening]:
         """One more index: what is around inside, and how to set its range."""
@@ -174,13 +174,13 @@ class Conditions(Indices):
 
     def within(self, node: Bound, around: Around) -> tuple[Around, Opening]:
         """The index that a node binds, opened; the condition under which it counts."""
-        inside, enter = self.opened(node.var, node.first, node.last, around)
+        inside, enter = self.open_range(node.var, node.first, node.last, around)
         read = {around.axes[symbol].place for symbol in free_symbols(node) if symbol in around.axes}
         unread = [place - around.depth for place in range(around.depth) if place not in read]
-        return inside, self.restricted(enter, self.condition(node.where, inside), unread)
+        return inside, self.restrict_range(enter, self.condition(node.where, inside), unread)
 
     @staticmethod
-    def restricted(enter: Opening, where: Condition, unread: Sequence[int]) -> Opening:
+    def restrict_range(enter: Opening, where: Condition, unread: Sequence[int]) -> Opening:
         """A range under a condition, which is a guard for all that is inside.
 
         What is inside is the same along the axes (counted from the last) that are ``unread``: it counts where it does anywhere
@@ -207,12 +207,12 @@ class Conditions(Indices):
 
         return restrict
 
-    def _kept(self, truth: Callable[[Frame], Truth], static: bool) -> Condition:
+    def _keep_truth(self, truth: Callable[[Frame], Truth], static: bool) -> Condition:
         return Condition(self.slots.keep(truth) if static else truth, static)
 
     def _entry(self, node: Ref, around: Around) -> Condition:
         name = node.tensor.name
-        at = self.gathered(node, around)
+        at = self.make_reader(node, around)
         everywhere = Truth(np.full((1,) * around.depth, True))
 
         def truth(frame: Frame) -> Truth:
@@ -235,21 +235,23 @@ class Conditions(Indices):
             frame.guard = saved
             return first & second if both else first | second
 
-        return self._kept(truth, left.static and right.static)
+        return self._keep_truth(truth, left.static and right.static)
 
-    def _compared(self, node: Compare, around: Around) -> Condition:
+    def _compare(self, node: Compare, around: Around) -> Condition:
         relation, parts = str(node.args[0]), tuple(node.args[1:])
         left, right = (None if is_inexact(part) else self.index(part, around) for part in parts)
         if left is not None and right is not None:
             compare, a, b = _RELATIONS[relation], left.array, right.array
-            return self._kept(lambda frame: Truth(compare(a(frame), b(frame))), left.static and right.static)
+            return self._keep_truth(
+                lambda frame: Truth(compare(a(frame), b(frame))), left.static and right.static
+            )
         first, second = (
             self.value(part, around) if whole is None else exact(whole)
             for part, whole in zip(parts, (left, right), strict=True)
         )
 
         def truth(frame: Frame) -> Truth:
-            found: Truth = frame.arithmetic.compared(relation, first(frame), second(frame))
+            found: Truth = frame.arithmetic.compare(relation, first(frame), second(frame))
             frame.left_open |= found.open is not None
             return found
 
@@ -275,7 +277,7 @@ class Conditions(Indices):
             narrow = guard is not None and guard.shape[place] > 1
             kept, kind = representatives([*rows, guard.reshape(-1)] if narrow and guard is not None else rows)
             frame.low[slot], frame.length[slot] = 0, len(kept)
-            cases.put(frame, rows, kept)
+            cases.store_entries(frame, rows, kept)
             if narrow and guard is not None:
                 frame.guard = guard.take(kept, axis=place)
             held = once(frame)
@@ -342,7 +344,7 @@ def exact(whole: Index) -> Value:
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {"<=": le, "<": lt, "==": eq}
 
 
-def guarded(frame: Frame, condition: Any, value: Value) -> Any:
+def evaluate_guarded(frame: Frame, condition: Any, value: Value) -> Any:
     """A value under a further condition: entries where it fails do not count."""
     saved = frame.guard
     frame.guard = condition if saved is None else saved & condition

@@ -43,7 +43,7 @@ class Frame:
         arithmetic: Arithmetic[Any],
         bindings: Bindings,
         sizes: tuple[int | None, ...],
-        known: Known,
+        known: SizeMemo,
         slots: Slots,
         tensors: Mapping[str, Any] | None = None,
     ) -> None:
@@ -105,13 +105,13 @@ class Slots:
         place = self.kept
         self.kept += 1
 
-        def kept(frame: Frame) -> Made:
+        def get(frame: Frame) -> Made:
             found = frame.kept[place]
             if found is None:
                 found = frame.kept[place] = make(frame)
             return found
 
-        return kept
+        return get
 
     def keep_by_shape(
         self, make: Callable[[Frame, tuple[int, ...]], Made]
@@ -120,16 +120,16 @@ class Slots:
         place = self.kept
         self.kept += 1
 
-        def kept(frame: Frame, shape: tuple[int, ...]) -> Made:
+        def get(frame: Frame, shape: tuple[int, ...]) -> Made:
             found = frame.kept[place]
             if found is None or found[0] != shape:
                 found = frame.kept[place] = (shape, make(frame, shape))
             return found[1]
 
-        return kept
+        return get
 
 
-class Known:
+class SizeMemo:
     """What is known at some sizes, from run to run; see :class:`Frame`."""
 
     __slots__ = ("kept", "length", "low")
@@ -149,7 +149,7 @@ class Sized:
     def __init__(self, slots: Slots) -> None:
         self.slots = slots
         self.symbols = tuple(slots.sizes)
-        self.known: OrderedDict[tuple[int | None, ...], Known] = OrderedDict()
+        self.known: OrderedDict[tuple[int | None, ...], SizeMemo] = OrderedDict()
 
     def frame(
         self, arithmetic: Arithmetic[Any], bindings: Bindings, tensors: Mapping[str, Any] | None = None
@@ -158,11 +158,11 @@ class Sized:
         sizes = _in_order(self.symbols, bindings.sizes)
         return Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots, tensors)
 
-    def _at(self, sizes: tuple[int | None, ...]) -> Known:
+    def _at(self, sizes: tuple[int | None, ...]) -> SizeMemo:
         """What is known at these sizes."""
         found = self.known.get(sizes)
         if found is None:
-            found = self.known[sizes] = Known(self.slots)
+            found = self.known[sizes] = SizeMemo(self.slots)
             if len(self.known) > MOST_SIZES:
                 self.known.popitem(last=False)
         else:
@@ -210,9 +210,13 @@ class Around:
         return Around(self.depth + 1, {**self.axes, symbol: axis})
 
 
-def spread(arithmetic: Arithmetic[Any], value: Any, shape: tuple[int, ...]) -> Any:
+def broadcast(arithmetic: Arithmetic[Any], value: Any, shape: tuple[int, ...]) -> Any:
     """A value in a shape, along the axes where it has no length of its own; most have it already."""
-    return value if isinstance(value, Num) and value.fills(shape) else arithmetic.view(value, filled(shape))
+    return (
+        value
+        if isinstance(value, Num) and value.fills(shape)
+        else arithmetic.view(value, make_broadcast(shape))
+    )
 
 
 def reshaped(shape: tuple[int, ...]) -> Change:
@@ -220,7 +224,7 @@ def reshaped(shape: tuple[int, ...]) -> Change:
     return lambda part: np.asarray(part).reshape(shape)
 
 
-def filled(shape: tuple[int, ...]) -> Change:
+def make_broadcast(shape: tuple[int, ...]) -> Change:
     """How to bring an array into a shape along the axes where it has no length of its own."""
 
     def change(part: Array) -> Array:

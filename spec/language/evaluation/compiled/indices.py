@@ -108,14 +108,16 @@ def reader(parts: Sequence[Index], depth: int, slots: Slots) -> Reader:
     """How to read tensors at an index of these parts, with so many indices around it."""
     axes = [part.axis for part in parts if part.axis is not None]
     if not all(part.simple for part in parts) or len({axis.place for axis in axes}) < len(axes):
-        found: Reader = lambda frame, shape: _looked_up(parts, frame, shape)  # noqa: E731  (one of two)
+        found: Reader = lambda frame, shape: _look_up_entries(parts, frame, shape)  # noqa: E731  (one of two)
         return slots.keep_by_shape(found) if all(part.static for part in parts) else found
     form = _Form(parts, [axis.place for axis in axes], depth)
     if all(part.static for part in parts):
-        return slots.keep_by_shape(lambda frame, shape: form.places(frame, shape, form.sliced(frame, shape)))
+        return slots.keep_by_shape(
+            lambda frame, shape: form.places(frame, shape, form.make_slices(frame, shape))
+        )
     if all(part.static for part in parts if part.axis is not None):  # what moves is a number
-        return form.moved(slots.keep_by_shape(form.sliced))
-    return lambda frame, shape: form.places(frame, shape, form.sliced(frame, shape))
+        return form.move_numbers(slots.keep_by_shape(form.make_slices))
+    return lambda frame, shape: form.places(frame, shape, form.make_slices(frame, shape))
 
 
 Sliced: TypeAlias = "tuple[list[Any], bool] | None"
@@ -149,7 +151,7 @@ class _Form:
         if not depth:
             self.template.append(Ellipsis)  # an array without axes, not its entry
 
-    def sliced(self, frame: Frame, shape: tuple[int, ...]) -> Sliced:
+    def make_slices(self, frame: Frame, shape: tuple[int, ...]) -> Sliced:
         """The indices as slices; places for the numbers are left."""
         made, whole = self.template.copy(), self.same
         for at, axis, part, around in self.moving:
@@ -169,7 +171,7 @@ class _Form:
     def places(self, frame: Frame, shape: tuple[int, ...], sliced: Sliced) -> Places:
         """The places, once the indices are slices; the numbers are filled in."""
         if sliced is None:
-            return _looked_up(self.parts, frame, shape)
+            return _look_up_entries(self.parts, frame, shape)
         made, whole = sliced
         if whole:
             return STANDING
@@ -178,7 +180,7 @@ class _Form:
             for at, axis, number in self.numbers:
                 value = number(frame)
                 if not 0 <= value < shape[axis]:
-                    return _looked_up(self.parts, frame, shape)
+                    return _look_up_entries(self.parts, frame, shape)
                 made[at] = value
         chosen = tuple(made)
         if self.ascending:
@@ -197,31 +199,31 @@ class _Form:
             return Places(lambda part: part.transpose(order), True)
         return Places(lambda part: part.transpose(order)[spread], True)
 
-    def moved(self, kept: Callable[[Frame, tuple[int, ...]], Sliced]) -> Reader:
+    def move_numbers(self, kept: Callable[[Frame, tuple[int, ...]], Sliced]) -> Reader:
         """The places where slices are kept and numbers move: what recurrences ask for at every step."""
         if not self.ascending or not self.numbers:
             return lambda frame, shape: self.places(frame, shape, kept(frame, shape))
         numbers, parts = self.numbers, self.parts
 
-        def read(frame: Frame, shape: tuple[int, ...]) -> Places:
+        def read_places(frame: Frame, shape: tuple[int, ...]) -> Places:
             sliced = kept(frame, shape)
             if sliced is None:
-                return _looked_up(parts, frame, shape)
+                return _look_up_entries(parts, frame, shape)
             made = sliced[0].copy()
             for at, axis, number in numbers:
                 made[at] = value = number(frame)
                 if not 0 <= value < shape[axis]:
-                    return _looked_up(parts, frame, shape)
+                    return _look_up_entries(parts, frame, shape)
             return Places(itemgetter(tuple(made)), True)
 
-        return read
+        return read_places
 
 
 STANDING = Places(lambda part: part, window=True)
 """A tensor as it stands."""
 
 
-def _looked_up(parts: Sequence[Index], frame: Frame, shape: tuple[int, ...]) -> Places:
+def _look_up_entries(parts: Sequence[Index], frame: Frame, shape: tuple[int, ...]) -> Places:
     """Entry by entry."""
     arrays, missing = [part.array(frame) for part in parts], []
     for axis, (values, size) in enumerate(zip(arrays, shape, strict=True)):
@@ -267,10 +269,10 @@ class Indices:
         if isinstance(expr, Literal):
             return self.index(expr.value, around)
         if isinstance(expr, Case):
-            return self._chosen(expr, around)
+            return self._choose_case(expr, around)
         if isinstance(expr, Plus | Minus | Times):
             parts = [self.index(part, around) for part in expr.args]
-            return self._joined(_JOINED[type(expr)], parts, around)
+            return self._join_indices(_JOINED[type(expr)], parts, around)
         if isinstance(expr, Node):
             return Index(refusal(TypeError(f"{expr} is no index arithmetic")))
         return self._arithmetic(expr, around)
@@ -280,7 +282,7 @@ class Indices:
         found = entire(parts, tensor.shape, around.depth)
         return reader(parts, around.depth, self.slots) if found is None else found
 
-    def gathered(self, node: Ref, around: Around) -> Callable[[Frame, Array], Array]:
+    def make_reader(self, node: Ref, around: Around) -> Callable[[Frame, Array], Array]:
         """How to read the array of a tensor at an index; one without axes is the same everywhere."""
         if not node.index:
             ones = (1,) * around.depth
@@ -321,9 +323,9 @@ class Indices:
     def _look_up(self, node: Ref, around: Around) -> Index:
         if node.tensor.domain == "boolean":
             held = self.condition(node, around).truth
-            return Index(lambda frame: held(frame).decided(node).astype(np.int64))
+            return Index(lambda frame: held(frame).require_decided(node).astype(np.int64))
         parts = [self.index(part, around) for part in node.index]
-        name, at = node.tensor.name, self.gathered(node, around)
+        name, at = node.tensor.name, self.make_reader(node, around)
 
         def array(frame: Frame) -> Ints:
             return at(frame, frame.integers[name])
@@ -332,42 +334,44 @@ class Indices:
             return Index(array, lambda frame: int(array(frame).item()), plain=True)
         return Index(array)
 
-    def _chosen(self, node: Case, around: Around) -> Index:
+    def _choose_case(self, node: Case, around: Around) -> Index:
         held = self.condition(node.args[0], around)
         then, otherwise = (self.index(part, around) for part in node.args[1:])
 
         def array(frame: Frame) -> Ints:
-            return np.where(held.truth(frame).decided(node), then.array(frame), otherwise.array(frame))
+            return np.where(
+                held.truth(frame).require_decided(node), then.array(frame), otherwise.array(frame)
+            )
 
         static = held.static and then.static and otherwise.static
         return Index(self.slots.keep(array) if static else array, None, static)
 
     def _arithmetic(self, expr: Any, around: Around) -> Index:
         if isinstance(expr, sympy.Add):
-            return self._added(expr, around)
+            return self._add_indices(expr, around)
         if isinstance(expr, sympy.Mul) and all(not part.is_Rational or part.is_Integer for part in expr.args):
             parts = [self.index(part, around) for part in expr.args]
-            return self._joined(_JOINED[Times], parts, around)
+            return self._join_indices(_JOINED[Times], parts, around)
         if isinstance(expr, sympy.floor | sympy.ceiling):
             ends = [self.index(part, around) for part in fraction(expr.args[0])]
             if isinstance(expr, sympy.floor):
-                return self._joined(lambda over, under: _divided(over, under)[0], ends, around)
-            return self._joined(lambda over, under: -_divided(-over, under)[0], ends, around)
+                return self._join_indices(lambda over, under: _divide(over, under)[0], ends, around)
+            return self._join_indices(lambda over, under: -_divide(-over, under)[0], ends, around)
         if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and expr.exp >= 0:
             power = int(expr.exp)
-            return self._joined(lambda base: base**power, [self.index(expr.base, around)], around)
+            return self._join_indices(lambda base: base**power, [self.index(expr.base, around)], around)
 
         def quotient(over: Any, under: Any) -> Any:
-            found, rest = _divided(over, under)
+            found, rest = _divide(over, under)
             if rest if isinstance(rest, int) else rest.any():
                 raise ValueError(f"the index {expr} is not an integer here")
             return found
 
-        return self._joined(quotient, [self.index(part, around) for part in fraction(expr)], around)
+        return self._join_indices(quotient, [self.index(part, around) for part in fraction(expr)], around)
 
-    def _added(self, expr: sympy.Add, around: Around) -> Index:
+    def _add_indices(self, expr: sympy.Add, around: Around) -> Index:
         parts = [self.index(part, around) for part in expr.args]
-        found = self._joined(_JOINED[Plus], parts, around)
+        found = self._join_indices(_JOINED[Plus], parts, around)
         moving = [part for part in parts if part.number is None]
         if len(moving) != 1 or moving[0].axis is None or moving[0].shift is not None:
             return found
@@ -379,7 +383,7 @@ class Indices:
         single = numbers[0] if len(numbers) == 1 else shift
         return Index(found.array, None, found.static, axis=moving[0].axis, shift=single)
 
-    def _joined(self, join: Callable[..., Any], parts: list[Index], around: Around) -> Index:
+    def _join_indices(self, join: Callable[..., Any], parts: list[Index], around: Around) -> Index:
         """Some expressions joined by arithmetic that acts on integers and on arrays of them alike."""
         static, plain = all(part.static for part in parts), all(part.plain for part in parts)
         numbers = [part.number for part in parts if part.number is not None]
@@ -413,7 +417,7 @@ def refusal(error: Exception) -> Callable[[Frame], Any]:
     return refuse
 
 
-def _divided(over: Any, under: Any) -> tuple[Any, Any]:
+def _divide(over: Any, under: Any) -> tuple[Any, Any]:
     """Quotient and rest; those of a division by 0 are 0, as NumPy has them for integers."""
     if isinstance(over, int) and isinstance(under, int):
         return divmod(over, under) if under else (0, 0)

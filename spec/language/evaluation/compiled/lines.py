@@ -12,7 +12,7 @@ import sympy
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.arithmetic import Change, Truth
 from spec.language.evaluation.compiled.conditions import Opening, Value
-from spec.language.evaluation.compiled.frame import Around, Finish, Frame, reshaped, spread
+from spec.language.evaluation.compiled.frame import Around, Finish, Frame, broadcast, reshaped
 from spec.language.evaluation.compiled.indices import Condition, Index, Places, Reader
 from spec.language.evaluation.compiled.values import Values
 from spec.language.evaluation.indexing import within_tensor
@@ -26,7 +26,7 @@ Sized = Callable[[Frame], Shape]
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledLine:
     """A line compiled.
 
     Attributes:
@@ -92,7 +92,7 @@ class Compiled:
         index = tuple(part.array(frame) for part in self.index)
         if self.accumulate:
             index, value = within_tensor(arithmetic, index, shape, value)
-        frame.tensors[self.name] = arithmetic.put(target, index, value, self.accumulate)
+        frame.tensors[self.name] = arithmetic.write_at(target, index, value, self.accumulate)
         frame.owned.add(self.name)
 
     def _first(self, frame: Frame, shape: Shape) -> bool:
@@ -113,7 +113,7 @@ class Compiled:
 
     def _whole(self, frame: Frame, shape: Shape, value: Any, inside: Truth | None) -> Any:
         """The value in the shape of the line's indices; where these are out of range, what is there stays."""
-        value = spread(frame.arithmetic, value, self.extent(frame))
+        value = broadcast(frame.arithmetic, value, self.extent(frame))
         if inside is not None:
             value = frame.arithmetic.select(inside, value, self._outside(frame, shape))
         return value
@@ -157,7 +157,9 @@ class Lines(Values):
         self.shapes: dict[tuple[Any, ...], Sized] = {}
         self.extents: dict[tuple[int, ...], Sized] = {}
 
-    def line(self, line: Definition, slots: Mapping[sympy.Symbol, int], fixed: frozenset[Any]) -> Compiled:
+    def line(
+        self, line: Definition, slots: Mapping[sympy.Symbol, int], fixed: frozenset[Any]
+    ) -> CompiledLine:
         """A line, some of its indices ``fixed`` by steps; ``slots`` holds the ranges of all of them."""
         around, enter, whole = self.indices(line, slots, fixed)
         spans, symbols = line.spans, tuple(line.spans)
@@ -176,7 +178,7 @@ class Lines(Values):
         else:
             right = self.value(line.right, around)
 
-        return Compiled(
+        return CompiledLine(
             line.name,
             line.accumulate,
             self.shape(line.left.tensor),
@@ -207,7 +209,7 @@ class Lines(Values):
                 around = around.inside(symbol, slots[symbol], fixed=True, static=False)
                 openings.append(None)
             else:
-                around, opening = self.opened(symbol, first, last, around, slots[symbol])
+                around, opening = self.open_range(symbol, first, last, around, slots[symbol])
                 openings.append(opening)
             static = static and (around.axes[symbol].static or symbol in fixed)
         return around, together(openings), static

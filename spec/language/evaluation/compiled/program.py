@@ -18,7 +18,7 @@ from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.compiled.conditions import Opening
 from spec.language.evaluation.compiled.frame import Finish, Frame, Sized
 from spec.language.evaluation.compiled.indices import Index
-from spec.language.evaluation.compiled.lines import Compiled, Lines
+from spec.language.evaluation.compiled.lines import CompiledLine, Lines
 from spec.language.evaluation.numbers import Num
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
@@ -62,7 +62,7 @@ class Along:
 class Run:
     """Lines evaluated one after the other, those of them that have a part at the steps around."""
 
-    lines: tuple[tuple[int, Compiled, bool], ...]
+    lines: tuple[tuple[int, CompiledLine, bool], ...]
 
     def run(self, frame: Frame, active: frozenset[int], finish: Finish | None) -> None:
         """Evaluate; ``active`` numbers the lines that have a part here."""
@@ -72,12 +72,12 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Stepped:
+class SteppedRun:
     """A recurrence: where each line writes along its step, and what one step evaluates."""
 
     ascends: bool
     places: tuple[tuple[int, Along], ...]
-    body: tuple[Run | Stepped, ...]
+    body: tuple[Run | SteppedRun, ...]
 
     def run(self, frame: Frame, active: frozenset[int], finish: Finish | None) -> None:
         """Evaluate the body at each value of the step at which some line writes."""
@@ -101,7 +101,7 @@ class Recurrence:
     """Lines that refer to one another, and the tensors that they fill."""
 
     tensors: tuple[tuple[str, Any], ...]
-    part: Stepped
+    part: SteppedRun
     every: frozenset[int]
 
     def run(self, frame: Frame, finish: Finish | None) -> None:
@@ -125,21 +125,21 @@ class Steps(Lines):
         slots = [{symbol: self.slots.axis() for symbol in line.spans} for line in group.lines]
         lines = list(zip(range(len(slots)), group.lines, slots, strict=True))
         self.stepping = True
-        part = self._stepped(group, [(*line, frozenset()) for line in lines], added)
+        part = self._make_run(group, [(*line, frozenset()) for line in lines], added)
         self.stepping = False
-        assert isinstance(part, Stepped)
+        assert isinstance(part, SteppedRun)
         return Recurrence(
             tuple((name, self.shape(tensor)) for name, tensor in tensors.items()),
             part,
             frozenset(range(len(slots))),
         )
 
-    def _stepped(
+    def _make_run(
         self,
         group: Group,
         lines: list[tuple[int, Definition, Mapping[sympy.Symbol, int], frozenset[Any]]],
         added: set[str],
-    ) -> Run | Stepped:
+    ) -> Run | SteppedRun:
         if group.step is None:
             return Run(
                 tuple(
@@ -155,13 +155,13 @@ class Steps(Lines):
         body = []
         for part in group.body:
             own = {id(line) for line in part.lines}
-            body.append(self._stepped(part, [each for each in inner if id(each[1]) in own], added))
-        return Stepped(group.step.ascends, tuple(places), tuple(body))
+            body.append(self._make_run(part, [each for each in inner if id(each[1]) in own], added))
+        return SteppedRun(group.step.ascends, tuple(places), tuple(body))
 
     def _along(
         self, step: Step, line: Definition, slots: Mapping[sympy.Symbol, int], fixed: frozenset[Any]
     ) -> tuple[sympy.Symbol | None, Along]:
-        symbol, slope, rest = moved(step.of(line), line, fixed)
+        symbol, slope, rest = split_place(step.of(line), line, fixed)
         own = {s: slots[s] if s in fixed else self.slots.axis() for s in slots}  # the line opens its own
         if symbol is None:
             around, _, _ = self.indices(line, own, fixed)
@@ -172,7 +172,7 @@ class Steps(Lines):
 
 
 @lru_cache(maxsize=4096)
-def moved(
+def split_place(
     place: sympy.Expr, line: Definition, fixed: frozenset[sympy.Symbol]
 ) -> tuple[sympy.Symbol | None, int, sympy.Expr]:
     """A place as ±symbol + rest, for the one index of the line that is not fixed and moves it."""
@@ -196,7 +196,7 @@ class Program(Sized):
             self.groups.append(_group(compiler, group))
             made.append({line.name for line in group.lines})
             read.append(compiler.read)
-        self.passing = _passing(made, read, outputs)
+        self.passing = _plan_lifetimes(made, read, outputs)
         self.stored = flat.stored | outputs
         super().__init__(compiler.slots)
 
@@ -231,15 +231,15 @@ class Program(Sized):
         return frame
 
 
-def compiled(flat: Flat) -> Program:
+def compile_program(flat: Flat) -> Program:
     """The program of a flattened formula, compiled when first asked for."""
-    found = flat.kept.get(Program)
+    found = flat.memo.get(Program)
     if found is None:
-        found = flat.kept[Program] = Program(flat)
+        found = flat.memo[Program] = Program(flat)
     return found
 
 
-def _group(compiler: Steps, group: Group) -> tuple[list[Compiled], Recurrence | None, tuple[str, ...]]:
+def _group(compiler: Steps, group: Group) -> tuple[list[CompiledLine], Recurrence | None, tuple[str, ...]]:
     """Lines, or a recurrence; and the tensors that are finished once all of it is evaluated."""
     if group.step is not None:
         added = dict.fromkeys(line.name for line in group.lines if line.accumulate)
@@ -251,7 +251,7 @@ def _group(compiler: Steps, group: Group) -> tuple[list[Compiled], Recurrence | 
     return lines, None, tuple(dict.fromkeys(line.name for line in group.lines))
 
 
-def _passing(
+def _plan_lifetimes(
     made: Sequence[Set[str]], read: Sequence[Set[str]], outputs: Set[str]
 ) -> list[tuple[Set[str], Set[str]]]:
     """For each group the tensors that it makes, and those that nothing reads after it."""

@@ -21,8 +21,8 @@ from spec.language.arrays import DISCRETE, WHOLE
 from spec.language.binders import Expectation, MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.arithmetic import Arithmetic, Truth
-from spec.language.evaluation.compiled.conditions import Conditions, Value, exact, guarded
-from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, reshaped, spread
+from spec.language.evaluation.compiled.conditions import Conditions, Value, evaluate_guarded, exact
+from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, broadcast, reshaped
 from spec.language.evaluation.compiled.indices import STANDING, Index, Places, refusal
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.indexing import by_products, is_integral, reach, spelt_out
@@ -52,7 +52,7 @@ class Shared:
         self.place, self.value, self.read, self.askers = place, value, frozenset(read), 0
         self.own, self.depth = _own(axes), depth
 
-    def asked(self, axes: Sequence[Axis], depth: int, family: Any) -> Value:
+    def read_along(self, axes: Sequence[Axis], depth: int, family: Any) -> Value:
         """The value along these of so many indices, as one of a softmax's family."""
         self.askers += 1
         value, place, before, own = self.value, self.place, self.depth, _own(axes)
@@ -60,11 +60,11 @@ class Shared:
         drop = tuple([slice(None) if k in self.own else 0 for k in range(before)])
         spread = tuple([slice(None) if k in own else None for k in range(depth)])
 
-        def moved(array: Array) -> Array:
+        def move_axes(array: Array) -> Array:
             found: Array = array[drop][spread] if array.ndim == before else array
             return found
 
-        def shared(frame: Frame) -> Any:
+        def share_value(frame: Frame) -> Any:
             if self.askers == 1:
                 return value(frame)
             kept = frame.literals[place]
@@ -72,12 +72,12 @@ class Shared:
             if frame.certain:
                 left = (self.askers if kept is None else kept[1]) - 1
                 frame.literals[place] = (found, left) if left else None
-            found = found if same else frame.arithmetic.view(found, moved)
+            found = found if same else frame.arithmetic.view(found, move_axes)
             if isinstance(found, Num) and found.softmax is not None and found.softmax[0] != family:
                 return replace(found, softmax=(family, found.softmax[1]))
             return found
 
-        return shared
+        return share_value
 
 
 def _own(axes: Sequence[Axis]) -> frozenset[int]:
@@ -171,7 +171,7 @@ def constant(value: Value, sizes: Sequence[Callable[[Frame], int]]) -> Value:
     """A value of sizes alone, kept from run to run for each choice of them and each precision."""
     kept: dict[Key, Num] = {}
 
-    def found(frame: Frame) -> Any:
+    def get_number(frame: Frame) -> Any:
         precision = frame.arithmetic.precision_name
         if precision is None:
             return value(frame)
@@ -183,7 +183,7 @@ def constant(value: Value, sizes: Sequence[Callable[[Frame], int]]) -> Value:
             number = kept[key] = value(frame)
         return number
 
-    return found
+    return get_number
 
 
 class Values(Conditions):
@@ -216,7 +216,7 @@ class Values(Conditions):
             self.read = before
         self.read |= shared.read  # any of those who ask may have to work it out
         family = _family(node, self.softmax_groups)
-        return shared.asked(axes, around.depth, None if family is None else family[0])
+        return shared.read_along(axes, around.depth, None if family is None else family[0])
 
     def _ref(self, node: Ref, around: Around) -> Value:
         name, domain = node.tensor.name, node.tensor.domain
@@ -235,11 +235,11 @@ class Values(Conditions):
             take = places.take
             return lambda frame: frame.arithmetic.view(frame.tensors[name], take)
 
-        def read(frame: Frame) -> Any:
+        def read_entries(frame: Frame) -> Any:
             stored, arithmetic = frame.tensors[name], frame.arithmetic
             return arithmetic.view(stored, places(frame, arithmetic.shape(stored)).change(frame))
 
-        return read
+        return read_entries
 
     def _indicator(self, node: Ref, around: Around) -> Value:
         held, scalar = self.condition(node, around).truth, reshaped((1,) * around.depth)
@@ -283,7 +283,7 @@ class Values(Conditions):
 
     def _whole(self, number: sympy.Expr, around: Around) -> Value:
         """Index arithmetic as what it is; computed as values are where it may become larger than whole numbers are held."""
-        whole = self._held(self.index(number, around))
+        whole = self._convert_index(self.index(number, around))
         if (found := reach(number)) is None:
             return whole
         letters, largest = [self.index(letter, around) for letter in found[0]], found[1]
@@ -313,7 +313,7 @@ class Values(Conditions):
 
         return same
 
-    def _held(self, index: Index) -> Value:
+    def _convert_index(self, index: Index) -> Value:
         def floats(frame: Frame) -> tuple[Any, bool]:
             values = index.array(frame)
             return values.astype(np.float64), bool((values >= 0).all())
@@ -335,11 +335,11 @@ class Values(Conditions):
             may, may_not = held.possibly, ~held.surely
             counts, others = (may, may_not) if guard is None else (may & guard, may_not & guard)
             if not counts.any():
-                return spread(frame.arithmetic, guarded(frame, may_not, otherwise), may.shape)
-            first = guarded(frame, may, then)
+                return broadcast(frame.arithmetic, evaluate_guarded(frame, may_not, otherwise), may.shape)
+            first = evaluate_guarded(frame, may, then)
             if guard is None and not others.any():
-                return spread(frame.arithmetic, first, may.shape)
-            return frame.arithmetic.select(held, first, guarded(frame, may_not, otherwise))
+                return broadcast(frame.arithmetic, first, may.shape)
+            return frame.arithmetic.select(held, first, evaluate_guarded(frame, may_not, otherwise))
 
         return value
 
@@ -405,7 +405,7 @@ class Values(Conditions):
         name, inner = node.name, node.args[1]
         if name == "exp" and isinstance(inner, expr.Func) and inner.name == "log":
             recovered = self.value(inner.args[1], around)
-            return lambda frame: frame.arithmetic.recovered(recovered(frame))
+            return lambda frame: frame.arithmetic.exp_of_log(recovered(frame))
         argument = self.value(inner, around)
         if name != "exp":
             return lambda frame: frame.arithmetic.function(name, argument(frame))
@@ -468,7 +468,7 @@ class Values(Conditions):
 def _terms(arithmetic: Arithmetic[Any], value: Any, terms: int, where: Truth | None) -> Any:
     """The terms of a sum in its length, and in the shape of the condition that permits them."""
     others = (1,) * (len(arithmetic.shape(value)) - 1) if where is None else where.holds.shape[:-1]
-    return spread(arithmetic, value, (*others, terms))
+    return broadcast(arithmetic, value, (*others, terms))
 
 
 _VALUES: dict[type, Callable[[Values, Any, Around], Value]] = {

@@ -12,7 +12,7 @@ from spec.language.arrays import Tensor
 from spec.language.calls import Application
 from spec.language.expr import Choice, Node
 from spec.language.formula import Formula
-from spec.language.proving.deciding.place import Given, Goal, Place, Range
+from spec.language.proving.deciding.place import Goal, KnownFact, Place, Range
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import RULES, Rule
 from spec.language.theorem import Assurance, Claim, Induction, Proof, Step, Theorem
@@ -116,31 +116,31 @@ def chain(claim: Claim, proof: Proof) -> list[tuple[Node, Step]]:
     return list(zip([claim.left, *(s.to for s in steps)], steps, strict=False))
 
 
-def derived(goal: Goal, proof: Proof) -> CheckedClaim:
+def check_derivation(goal: Goal, proof: Proof) -> CheckedClaim:
     """A claim with its derivation checked."""
     if proof.method != "derivation":
         return CheckedClaim(
             goal.claim, Assurance.REFUSED, (), "a part of an induction is shown by derivation"
         )
-    goal = goal.proved_by(proof)
+    goal = goal.add_proof(proof)
     induction = None
     if proof.induction is not None:
         if proof.sizes:
             return CheckedClaim(goal.claim, Assurance.REFUSED, (), "an induction is not one at listed sizes")
-        induction, shown = _inducted(goal, proof.induction)
+        induction, shown = _check_induction(goal, proof.induction)
         if not proof.induction.claims:
             assurance = Assurance.REFUSED if induction.refusal else Assurance.PROVED
             return CheckedClaim(goal.claim, assurance, (), "", induction)
         if induction.refusal:
             return CheckedClaim(goal.claim, Assurance.REFUSED, (), "", induction)
-        goal = goal.knowing(*shown)
+        goal = goal.add_known(*shown)
     assurance = Assurance.PROVED_AT_SIZES if proof.sizes else Assurance.PROVED
     places = [
         Place(goal, conventions, sizes)
         for conventions in conventions_of(goal.theorem, goal.formula)
         for sizes in proof.sizes or ({},)
     ]
-    checked = tuple(_checked(places, left, step) for left, step in chain(goal.claim, proof))
+    checked = tuple(_check_step(places, left, step) for left, step in chain(goal.claim, proof))
     note = ""
     relations = {s.relation for s in checked}
     if any(s.refusal for s in checked):
@@ -152,7 +152,7 @@ def derived(goal: Goal, proof: Proof) -> CheckedClaim:
     return CheckedClaim(goal.claim, assurance, checked, note, induction)
 
 
-def _checked(places: list[Place], left: Node, step: Step) -> CheckedStep:
+def _check_step(places: list[Place], left: Node, step: Step) -> CheckedStep:
     rules: dict[str, Rule] = {}
     obligations: dict[str, Obligation] = {}
     refusal = ""
@@ -168,7 +168,7 @@ def _checked(places: list[Place], left: Node, step: Step) -> CheckedStep:
 # Induction ------------------------------------------------------------------------------------------------------------------
 
 
-def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple[Given, ...]]:
+def _check_induction(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple[KnownFact, ...]]:
     """An induction, checked, and what it shows."""
     symbol, first, last = induction.over, induction.first, induction.last
     claims = induction.claims
@@ -181,7 +181,7 @@ def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple
         claims = (replace(goal.claim, over=over),)
         outer = goal.outer
     else:
-        outer = _needed(goal.ranges, (*claims, *(known.claim for known in goal.known)), (first, last))
+        outer = _select_ranges(goal.ranges, (*claims, *(known.claim for known in goal.known)), (first, last))
     around_it = {s.name for s, _, _ in outer}
     inside = {s.name for c in claims for s, _ in c.over}
     ends = {s.name for s in free_symbols(first) | free_symbols(last)}
@@ -198,34 +198,34 @@ def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple
         ), ()
     key = (outer, goal.known, goal.kept, goal.cited, claims, symbol, first, last, induction)
     if key not in goal.checked:
-        goal.checked[key] = induction, _shown(around, induction, (symbol, first, last), claims)
+        goal.checked[key] = induction, _check_base_and_step(around, induction, (symbol, first, last), claims)
     return goal.checked[key][1]
 
 
-def _shown(
+def _check_base_and_step(
     around: Goal, induction: Induction, over: Range, claims: tuple[Claim, ...]
-) -> tuple[CheckedInduction, tuple[Given, ...]]:
+) -> tuple[CheckedInduction, tuple[KnownFact, ...]]:
     """Claims at the first value of an index, and at the next one wherever they hold at a value."""
     symbol, first, last = over
     base = tuple(
-        derived(replace(around, claim=_at(claim, symbol, first)), proof)
-        for claim, proof in zip(claims, _filled(induction.base, claims, "so it begins"), strict=True)
+        check_derivation(replace(around, claim=_at(claim, symbol, first)), proof)
+        for claim, proof in zip(claims, _pad_proofs(induction.base, claims, "so it begins"), strict=True)
     )
     inside = replace(around, outer=(*around.outer, (symbol, first, last - 1)))
-    assumed = tuple(Given(c, _ranges(c)) for c in claims)
+    assumed = tuple(KnownFact(c, _ranges(c)) for c in claims)
     step = tuple(
-        derived(replace(inside.knowing(*assumed), claim=_at(claim, symbol, symbol + 1)), proof)
+        check_derivation(replace(inside.add_known(*assumed), claim=_at(claim, symbol, symbol + 1)), proof)
         for claim, proof in zip(
             claims,
-            _filled(induction.step, claims, "one step of the recurrence, and the hypothesis"),
+            _pad_proofs(induction.step, claims, "one step of the recurrence, and the hypothesis"),
             strict=True,
         )
     )
-    shown = tuple(Given(c, (*_ranges(c, (symbol, first, last)),)) for c in claims)
+    shown = tuple(KnownFact(c, (*_ranges(c, (symbol, first, last)),)) for c in claims)
     return CheckedInduction((symbol, first, last), claims, base, step), shown
 
 
-def _needed(
+def _select_ranges(
     ranges: tuple[Range, ...], claims: tuple[Claim, ...], ends: tuple[sympy.Expr, ...]
 ) -> tuple[Range, ...]:
     """The ranges of the indices that occur free in claims or ends: an induction says nothing of the others."""
@@ -257,5 +257,5 @@ def _ranges(claim: Claim, *before: Range) -> tuple[Range, ...]:
     return (*before, *((s, sympy.S.Zero, size - 1) for s, size in claim.over))
 
 
-def _filled(proofs: tuple[Proof, ...], claims: tuple[Claim, ...], why: str) -> tuple[Proof, ...]:
+def _pad_proofs(proofs: tuple[Proof, ...], claims: tuple[Claim, ...], why: str) -> tuple[Proof, ...]:
     return (*proofs, *(Proof(why=why) for _ in claims[len(proofs) :]))

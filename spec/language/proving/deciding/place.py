@@ -45,7 +45,7 @@ Range = tuple[sympy.Symbol, sympy.Expr, sympy.Expr]
 
 
 @dataclass(frozen=True)
-class Given:
+class KnownFact:
     """What is known for all values of some indices in their ranges: a claim, or an assumption of the theorem."""
 
     claim: Claim
@@ -64,7 +64,7 @@ class Goal:
     formula: Formula
     claim: Claim
     outer: tuple[Range, ...] = ()
-    known: tuple[Given, ...] = ()
+    known: tuple[KnownFact, ...] = ()
     kept: frozenset[str] = frozenset()
     cited: tuple[Cited, ...] = ()
     checked: dict[Any, Any] = field(default_factory=dict, compare=False)
@@ -74,16 +74,16 @@ class Goal:
         """Every index with its range, the outer ones first."""
         return (*self.outer, *((s, sympy.S.Zero, size - 1) for s, size in self.claim.over))
 
-    def knowing(self, *more: Given) -> Goal:
+    def add_known(self, *more: KnownFact) -> Goal:
         """The same goal where more is known."""
         return replace(self, known=(*self.known, *more))
 
-    def proved_by(self, proof: Proof) -> Goal:
+    def add_proof(self, proof: Proof) -> Goal:
         """The same goal, with what its proof keeps and cites."""
         return replace(self, kept=self.kept | proof.kept, cited=(*self.cited, *proof.cited))
 
 
-def for_all(assumption: Node) -> Given | None:
+def for_all(assumption: Node) -> KnownFact | None:
     """An assumption "for every index in a range, x ≤ y" (or <), as what it says of each; over several indices, too."""
     ranges, held = [], assumption
     while isinstance(held, Not) and isinstance(some := held.args[0], AnyOf) and some.where == TRUE:
@@ -93,7 +93,7 @@ def for_all(assumption: Node) -> Given | None:
         return None
     relation, left, right = held.args
     claim = Claim(lift(left), lift(right), (), TRUE, str(relation))
-    return Given(claim, tuple(ranges), assumed=True)
+    return KnownFact(claim, tuple(ranges), assumed=True)
 
 
 def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts: Facts) -> Frame:
@@ -113,7 +113,7 @@ def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts
                 f"{cited} is a theorem under {name}={option}, and is cited under {plain.conventions[name]}"
             )
     _within_its_domains(reader, cited, call, plain, frame, facts)
-    plain = _sized(reader, cited, plain, frame, facts)
+    plain = _bind_sizes(reader, cited, plain, frame, facts)
     tensors = dict(plain.tensors)
     for item in theorem.given:
         value: Basic = elaborate(dict(cited.given)[item.name], formula)
@@ -139,7 +139,7 @@ def _within_its_domains(
             reader.unfolding.fits(cited.formula, item, value, frame, facts, plain.symbols, edges=False)
 
 
-def _sized(reader: Reader, cited: Cited, plain: Frame, frame: Frame, facts: Facts) -> Frame:
+def _bind_sizes(reader: Reader, cited: Cited, plain: Frame, frame: Frame, facts: Facts) -> Frame:
     """The frame with the sizes that the theorem writes others by, which are what it says."""
     sizes = cited.theorem.sizes
     for size in set().union(*(free_symbols(value) for value in sizes.values())):
@@ -227,7 +227,7 @@ class Place:
     def _refuses(self, left: Node, step: Step, split: tuple[sympy.Symbol, ...]) -> str:
         """Check with some of the claim's indices split by parity; split a further one where a definition asks for it."""
         try:
-            for reader, frame, facts in self._prepared(split):
+            for reader, frame, facts in self._prepare_settings(split):
                 refusal = self._holds(reader, frame, facts, left, step)
                 self.used |= reader.n.used | ({"parity"} if split else set())
                 self.obligations |= reader.n.ledger.entries
@@ -243,7 +243,7 @@ class Place:
     # A step --------------------------------------------------------------------------------------------------------------
 
     def _holds(self, reader: Reader, frame: Frame, facts: Facts, left: Node, step: Step) -> str:
-        left, to = self._meant(left), self._meant(step.to)
+        left, to = self._expand(left), self._expand(step.to)
         a, b = reader.value(left, frame, facts), reader.value(to, frame, facts)
         if step.relation == "=":
             remains = self._remains(reader, a - b, facts)
@@ -258,7 +258,7 @@ class Place:
             if self._has_sign(reader, to - left, b - a, allowed, frame, facts):
                 return ""
             return f"{text(reader.n, b - a)} {sign} 0 is not visible from its form"
-        written = self._meant(step.gap)
+        written = self._expand(step.gap)
         gap = reader.value(written, frame, facts)
         remains = self._remains(reader, b - a - gap, facts)
         if remains:
@@ -267,7 +267,7 @@ class Place:
             return f"the gap {reader.text(step.gap, frame)} {sign} 0 is not visible from its form"
         return ""
 
-    def _meant(self, node: Node) -> Node:
+    def _expand(self, node: Node) -> Node:
         """A tree in the inputs of the formula alone."""
         found: Node = elaborate(node, self.formula)
         return found
@@ -291,30 +291,30 @@ class Place:
 
     def _forms(self, reader: Reader, value: Poly, facts: Facts) -> Iterator[Poly]:
         """A term with what is known put in, then with its latest states unfolded once, twice, …"""
-        value = self._rewritten(reader, value, facts)
+        value = self._apply_lemmas(reader, value, facts)
         yield value
         for _ in range(MOST_STEPS):
             try:
-                further = reader.unfolding.recurrences.stepped(value, facts)
+                further = reader.unfolding.recurrences.unfold_latest(value, facts)
             except (Undischarged, Unprovable):
                 return
             if further == value:
                 return
-            value = self._rewritten(reader, further, facts)
+            value = self._apply_lemmas(reader, further, facts)
             yield value
 
     def _inside(self, reader: Reader, lemma: Lemma, facts: Facts) -> Lemma:
         """The lemma as it reads once what else is known has been put into the inputs of its state."""
         here = facts.assume_all(lemma.lits)
-        args = tuple(self._rewritten(reader, part, here) for part in lemma.state.args)
+        args = tuple(self._apply_lemmas(reader, part, here) for part in lemma.state.args)
         return replace(lemma, state=Atom("state", lemma.state.name, args))
 
-    def _rewritten(self, reader: Reader, value: Poly, facts: Facts) -> Poly:
+    def _apply_lemmas(self, reader: Reader, value: Poly, facts: Facts) -> Poly:
         if not self.lemmas:
             return value
 
         def apply(atom: Atom, known: Facts) -> Poly | None:
-            found = (lemma.applied(reader.n, atom, known) for lemma in self.lemmas)
+            found = (lemma.apply(reader.n, atom, known) for lemma in self.lemmas)
             return next((value for value in found if value is not None), None)
 
         for _ in range(MOST_REWRITINGS):
@@ -325,7 +325,7 @@ class Place:
 
     # Settings ------------------------------------------------------------------------------------------------------------
 
-    def _prepared(self, split: tuple[sympy.Symbol, ...]) -> Iterator[Setting]:
+    def _prepare_settings(self, split: tuple[sympy.Symbol, ...]) -> Iterator[Setting]:
         """The settings, those of the step before where it was decided in all of them; each with its own budget for the step."""
         ready = self._ready.pop(split, None)
         found: list[tuple[Setting, tuple[Lemma, ...]]] = []
@@ -377,17 +377,17 @@ class Place:
         reader, frame = self._reader()
         facts = reader.n.empty
         fixed: dict[str, tuple[Any, Frame]] = {
-            t.name: (_fixed(t, value), frame) for t, value in self.theorem.at.items()
+            t.name: (_make_constant(t, value), frame) for t, value in self.theorem.at.items()
         }
         constants = {t: fixed[t.name] for t in self.theorem.at if t.role == "constant"}
         frame = Frame(frame.symbols, fixed, {}, frame.conventions, constants=constants)
         for constant, value in self.formula.constants.items():
             reader.n.constant(constant, value)
         universal = []
-        for assumption in map(self._meant, self.theorem.assuming):
+        for assumption in map(self._expand, self.theorem.assuming):
             found = for_all(assumption)
             if found is None:
-                facts = self._assumed(reader, assumption, frame, facts)
+                facts = self._assume(reader, assumption, frame, facts)
             else:
                 universal.append(found)
         for size, value in self.theorem.sizes.items():
@@ -396,11 +396,11 @@ class Place:
         for symbol, first, last in self.goal.ranges:
             at = number(values[symbol]) if symbol in values else Atom("symbol", symbol.name).poly
             if symbol in parities:
-                at = at.scaled(Fraction(2)) + parities[symbol]
+                at = at.scale(Fraction(2)) + parities[symbol]
             low, high = (reader.index(end, frame, facts) for end in (first, last))
             facts = reader.within(at, low, high, facts)
             frame = frame.bind({symbol: at})
-        facts = self._assumed(reader, self.goal.claim.where, frame, facts).as_root()
+        facts = self._assume(reader, self.goal.claim.where, frame, facts).as_root()
         self.lemmas = self.lemmas[:0]
         for known in (*universal, *self.goal.known):
             self._use(reader, known, frame, facts)
@@ -410,8 +410,8 @@ class Place:
         self.lemmas = (*self.lemmas, *(new for new in inside if new not in self.lemmas))
         return reader, frame, facts
 
-    def _assumed(self, reader: Reader, assumption: Node, frame: Frame, facts: Facts) -> Facts:
-        condition = reader.condition(self._meant(assumption), frame, facts)
+    def _assume(self, reader: Reader, assumption: Node, frame: Frame, facts: Facts) -> Facts:
+        condition = reader.condition(self._expand(assumption), frame, facts)
         if not condition:
             return facts.assume(Atom("ge", "", (number(-1),)))
         out = facts.assume_value(condition)
@@ -427,10 +427,10 @@ class Place:
         there = instance(reader, cited, self.formula, frame, facts)
         for claim in cited.theorem.claims:
             ranges = tuple((s, sympy.S.Zero, size - 1) for s, size in claim.over)
-            self._use(reader, Given(claim, ranges), there, facts, cited.formula)
+            self._use(reader, KnownFact(claim, ranges), there, facts, cited.formula)
 
     def _use(
-        self, reader: Reader, known: Given, frame: Frame, facts: Facts, formula: Formula | None = None
+        self, reader: Reader, known: KnownFact, frame: Frame, facts: Facts, formula: Formula | None = None
     ) -> None:
         """Make something known usable: an equation about a state as a rewriting, an inequality as a sign.
 
@@ -444,7 +444,7 @@ class Place:
             here = reader.within(variable.poly, low, high, here)
             frame = frame.bind({symbol: variable.poly})
             variables.append(variable)
-        here = self._assumed(reader, elaborate(known.claim.where, formula), frame, here)
+        here = self._assume(reader, elaborate(known.claim.where, formula), frame, here)
         if here.impossible:
             return
         lits = here.added[len(facts.added) :]
@@ -466,7 +466,7 @@ class Place:
         self.lemmas = (*self.lemmas, Lemma(state, right, tuple(variables), lits))
 
 
-def _fixed(tensor: Tensor, value: Any) -> Any:
+def _make_constant(tensor: Tensor, value: Any) -> Any:
     if not tensor.shape:
         return lift(value)
     names = indices(" ".join(f"fixed_{k}" for k in range(len(tensor.shape))))

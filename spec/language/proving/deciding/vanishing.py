@@ -63,7 +63,7 @@ def vanishes(n: Normal, difference: Poly, facts: Facts, depth: int = 0) -> Poly:
 
 def _by_cases(n: Normal, difference: Poly, lit: Atom, facts: Facts, depth: int) -> Poly:
     n.note("cases")
-    n.missed(())
+    n.remember_case(())
     for truth in (True, False):
         case = facts.assume(lit, truth)
         part = difference.at(lit, truth)
@@ -72,7 +72,7 @@ def _by_cases(n: Normal, difference: Poly, lit: Atom, facts: Facts, depth: int) 
         remains = vanishes(n, part, case, depth + 1)
         if remains:
             if not n.counter_case:
-                n.missed(case.added[len(facts.root.added) :])
+                n.remember_case(case.added[len(facts.root.added) :])
             return remains
     return ZERO
 
@@ -82,7 +82,7 @@ def _identified(n: Normal, poly: Poly, lit: Atom, facts: Facts) -> Poly:
     for symbol in sorted(lit.symbols, key=lambda s: s.key, reverse=True):
         linear = lit.args[0].linear_in(symbol)
         if linear is not None and abs(linear[0]) == 1:
-            return rebuild(n, poly, Change(symbols={symbol: linear[1].scaled(-linear[0])}), facts)
+            return rebuild(n, poly, Change(symbols={symbol: linear[1].scale(-linear[0])}), facts)
     return poly
 
 
@@ -100,7 +100,7 @@ def _cleared(n: Normal, difference: Poly, facts: Facts) -> tuple[Poly, list[Poly
         if (mask != POSITIVE) if rooted else mask & NULL:
             missing.append(value)
         else:
-            n.cancelled(value)
+            n.record_cancellation(value)
         n.note("clear")
         difference = times_power(n, difference, value, facts)
     return difference, missing
@@ -122,12 +122,12 @@ def _term_by_term(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly
         if len(members) < 2:
             continue
         first = members[0][2]
-        bound, lits, _ = n.opened(first)
+        bound, lits, _ = n.unbind(first)
         here = facts.assume_all(lit for lit in lits if lit.kind == "ge")
         bodies = []
         for _, c, atom in members:
             body = of_mono(Mono(lit for lit in atom.lits if lit.kind != "ge"), c) * (atom.body or ONE)
-            bodies.append(n.replaced(body, {atom.bound[0]: bound[0].poly}, n.empty))
+            bodies.append(n.replace_symbols(body, {atom.bound[0]: bound[0].poly}, n.empty))
         if not vanishes(n, total(bodies), here, depth + 1):
             n.note("linearity")
             gone = total(of_mono(mono, c) for mono, c, _ in members)
@@ -170,7 +170,7 @@ def _equated(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly | No
             atom = mono.single
             if atom is None or atom.kind in INTEGERS or atom in parts_of(rest):
                 continue
-            change = Change(atoms={atom.key: rest.scaled(-1 / c)})
+            change = Change(atoms={atom.key: rest.scale(-1 / c)})
             replaced = rebuild(n, difference, change, facts)
             if replaced != difference:
                 n.note("squeezed")
@@ -185,7 +185,7 @@ def _spelled_out(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly 
         return n.inverse(ONE + n.exp(-value, here), here)
 
     def tanh(value: Poly, here: Facts) -> Poly:
-        return sigmoid(value.scaled(Fraction(2)), here).scaled(Fraction(2)) - 1
+        return sigmoid(value.scale(Fraction(2)), here).scale(Fraction(2)) - 1
 
     def log(value: Poly, here: Facts) -> Poly:
         under = [a.args[0] for m in value.ordered for a in m[0].atoms if a.kind == "inverse"]

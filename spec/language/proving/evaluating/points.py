@@ -34,9 +34,9 @@ from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.indexing import is_inexact
 from spec.language.expr import Compare
-from spec.language.flatten import Flat, chosen
+from spec.language.flatten import Flat, apply_conventions
 from spec.language.formula import Formula
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.proving.deciding.derivations import CheckedClaim, conventions_of
 from spec.language.theorem import Assurance, Claim, Theorem
 from spec.language.trees import free_symbols, refs, walk
@@ -54,15 +54,15 @@ def sizes_in(formula: Formula, inputs: Mapping[str, Any]) -> dict[Size, int]:
     return dict(sizes_at(formula.flat(None), inputs))
 
 
-class Watched(BallArithmetic):
+class WatchedArithmetic(BallArithmetic):
     """Balls that notice where numbers that are compared may be equal: a derivative by branches says nothing there."""
 
     met = False
 
-    def compared(self, relation: str, a: Any, b: Any) -> Truth:
+    def compare(self, relation: str, a: Any, b: Any) -> Truth:
         """As balls are."""
         self.met |= any(gap.contains(0) for gap in np.ravel(a - b))
-        return super().compared(relation, a, b)
+        return super().compare(relation, a, b)
 
 
 @lru_cache(maxsize=256)
@@ -96,29 +96,29 @@ class BallApplications(Applications):
         """The balls themselves."""
         return np.array(number, dtype=object)
 
-    def applied(self, node: Call | Pullback, every: list[dict[str, Any]]) -> list[Any]:
+    def apply_all(self, node: Call | Pullback, every: list[dict[str, Any]]) -> list[Any]:
         """The statement's outputs or gradients, enclosed."""
         return [self.apply(node, arguments) for arguments in every]
 
     def apply(self, node: Call | Pullback, arguments: dict[str, Any]) -> Any:
         """The statement's output or gradient at one place."""
-        callee = known(node.formula_id)
+        callee = get_formula(node.formula_id)
         offered = {c.name for c in callee.conventions}
         conventions = {name: option for name, option in self.conventions.items() if name in offered}
         if isinstance(node, Pullback):
             seed = arguments.pop("seed")
             gradient = vjp(callee, [node.wrt], conventions)
-            seeds = gradient.seeded({node.output: seed}, sizes_in(callee, arguments))
-            arithmetic = Watched()
-            done = run(gradient.flat, arithmetic, self._bound(callee, gradient.flat, {**arguments, **seeds}))
+            seeds = gradient.fill_cotangents({node.output: seed}, sizes_in(callee, arguments))
+            arithmetic = WatchedArithmetic()
+            done = run(gradient.flat, arithmetic, self._bind(callee, gradient.flat, {**arguments, **seeds}))
             found = done.tensors[gradient.gradients[node.wrt].name]
             if arithmetic.met and turns(gradient.flat, node.wrt):
                 return np.full_like(found, arithmetic.undefined()[()])
             return found
         flat = callee.flat(conventions)
-        return run(flat, BallArithmetic(), self._bound(callee, flat, arguments)).tensors[node.output]
+        return run(flat, BallArithmetic(), self._bind(callee, flat, arguments)).tensors[node.output]
 
-    def _bound(self, callee: Formula, flat: Flat, arguments: Mapping[str, Any]) -> Bindings:
+    def _bind(self, callee: Formula, flat: Flat, arguments: Mapping[str, Any]) -> Bindings:
         """The arguments, and constants as the theorem fixes them."""
         bindings = bind(flat, arguments)
         for tensor, value in self.fixed.items():
@@ -127,7 +127,7 @@ class BallApplications(Applications):
                 bindings.rationals[tensor.name] = (int(number.p), int(number.q))
         return bindings
 
-    def joined(self, parts: list[Any], lead: tuple[int, ...], beside: bool) -> Any:
+    def join_results(self, parts: list[Any], lead: tuple[int, ...], beside: bool) -> Any:
         """As balls."""
         whole = np.empty((len(parts), *np.shape(parts[0])), dtype=object)
         for place, part in enumerate(parts):
@@ -173,21 +173,21 @@ class Point:
     conventions: Mapping[str, str]
     given: Mapping[str, Any]
 
-    def judging(self) -> Evaluator:
+    def make_evaluator(self) -> Evaluator:
         """An evaluator of the theorem's trees at the point.
 
         Raises:
             Unfit: something is missing, or not of its domain, or a hypothesis does not hold.
         """
         calls = BallApplications(self.conventions, MOST_PLACES, self.theorem.at)
-        evaluator = Evaluator(BallArithmetic(), self._bound(), calls)
+        evaluator = Evaluator(BallArithmetic(), self._bind(), calls)
         evaluator.outcomes = DISTRIBUTIONS[0]
         for assumption in self.theorem.assuming:
-            if not evaluator.truth(self._meant(assumption)).surely.all():
+            if not evaluator.truth(self._expand(assumption)).surely.all():
                 raise Unfit(f"the hypothesis {assumption} does not hold at the point")
         return evaluator
 
-    def _bound(self) -> Bindings:
+    def _bind(self) -> Bindings:
         theorem, formula = self.theorem, self.formula
         items = (*formula.tensors, *theorem.given)
         sizes = (*sizes_of(theorem, formula), *theorem.sizes)
@@ -199,7 +199,7 @@ class Point:
         for item in items:
             if item in theorem.at or item.role == "generator":
                 continue
-            if item.name not in self.given and not self._used(item):
+            if item.name not in self.given and not self._uses(item):
                 continue
             if item.name not in self.given:
                 raise Unfit(f"{item.name} is missing")
@@ -212,7 +212,7 @@ class Point:
                     f"{size} is {bindings.sizes[size]} at the point, but the theorem has {size} = {value}"
                 )
         for size in sizes:
-            if bindings.sizes.get(size, 1 if not self._used(size) else 0) < 1:
+            if bindings.sizes.get(size, 1 if not self._uses(size) else 0) < 1:
                 raise Unfit(f"the size {size} is missing, or less than 1")
         for item in items:
             _check_domain(item, bindings)
@@ -223,7 +223,7 @@ class Point:
         """Bind what the theorem fixes, and the constants of the formula."""
         theorem, formula = self.theorem, self.formula
         for tensor, value in theorem.at.items():
-            if not self._used(tensor):
+            if not self._uses(tensor):
                 continue
             number = sympy.Rational(value)
             shape = tuple(whole(size, bindings.sizes) for size in tensor.shape)
@@ -236,7 +236,7 @@ class Point:
                 number = sympy.Rational(value)
                 bindings.rationals[tensor.name] = (int(number.p), int(number.q))
 
-    def _used(self, item: Tensor | Size) -> bool:
+    def _uses(self, item: Tensor | Size) -> bool:
         """Whether some tree of the theorem speaks of an input or a size, in what its letters mean."""
         return item in self._parts
 
@@ -245,10 +245,10 @@ class Point:
         trees: list[Any] = [*self.theorem.assuming]
         for claim in self.theorem.claims:
             trees += [claim.left, claim.right, claim.where, *(size for _, size in claim.over)]
-        return frozenset(part for tree in trees for part in walk(self._meant(tree)))
+        return frozenset(part for tree in trees for part in walk(self._expand(tree)))
 
-    def _meant(self, tree: Any) -> Any:
-        return chosen(elaborate(tree, self.formula), self.formula.choose(self.conventions))
+    def _expand(self, tree: Any) -> Any:
+        return apply_conventions(elaborate(tree, self.formula), self.formula.choose(self.conventions))
 
     def sides(self, claim: Claim, evaluator: Evaluator) -> Iterator[Side]:
         """Both sides of a claim wherever it is made, under each distribution of what is random."""
@@ -259,7 +259,7 @@ class Point:
         self, claim: Claim, trees: tuple[Any, ...], evaluator: Evaluator
     ) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
         """The values of trees wherever a claim is made, under each distribution of what is random."""
-        where, *meant_ = (self._meant(part) for part in (claim.where, *trees))
+        where, *meant_ = (self._expand(part) for part in (claim.where, *trees))
         spans = tuple((symbol, sympy.S.Zero, size - 1) for symbol, size in claim.over)
         random = any(isinstance(part, Expectation) for tree in meant_ for part in walk(tree))
         for distribution in DISTRIBUTIONS[: 2 if random else 1]:
@@ -340,7 +340,7 @@ def ladders(theorem: Theorem, formula: Formula) -> Iterator[dict[Size, int]]:
             yield sizes
 
 
-def drawn(
+def draw_point(
     theorem: Theorem, formula: Formula, conventions: Mapping[str, str], sizes: Mapping[Size, int], turn: int
 ) -> Point:
     """A point at these sizes; the same for the same turn."""
@@ -394,9 +394,9 @@ def points(
     for rung, sizes in enumerate(ladders(theorem, formula)):
         met = 0
         for turn in range(turns):
-            point = drawn(theorem, formula, conventions, sizes, rung + 97 * turn)
+            point = draw_point(theorem, formula, conventions, sizes, rung + 97 * turn)
             try:
-                evaluator = point.judging()
+                evaluator = point.make_evaluator()
             except Unfit:
                 continue
             yield point, evaluator
@@ -430,7 +430,7 @@ class Numeric:
         """
         with precision(BITS):
             point = Point(self.theorem, self.formula, conventions, given)
-            for at, left, right in point.sides(self.claim, point.judging()):
+            for at, left, right in point.sides(self.claim, point.make_evaluator()):
                 if (left - right).is_finite() and contradicts(self.claim.relation, left, right):
                     place = ", ".join(f"{s} = {k}" for (s, _), k in zip(self.claim.over, at, strict=True))
                     self.note = f"{f'at {place}: ' if place else ''}{_digits(left)} against {_digits(right)}"
@@ -480,7 +480,7 @@ LEAST = 3
 
 
 @dataclass(frozen=True)
-class Guarded:
+class ClaimEvaluation:
     """What evaluating a claim found: points at which it says something, points at which it cannot be evaluated and why, and
     what contradicts it.
     """
@@ -504,9 +504,9 @@ class Guarded:
         return f"evaluation cannot confirm it: {said}"
 
 
-def guarded(
+def evaluate_claims(
     theorem: Theorem, formula: Formula, checked: tuple[CheckedClaim, ...] = ()
-) -> tuple[Guarded, ...]:
+) -> tuple[ClaimEvaluation, ...]:
     """Every claim of a theorem evaluated, and the lines of its derivation where they are given.
 
     Under each choice of conventions it has to be evaluated often enough; what is returned is the choice that says least for it.
@@ -514,14 +514,14 @@ def guarded(
     checked = checked or tuple(CheckedClaim(claim, Assurance.TESTED) for claim in theorem.claims)
     choices = list(conventions_of(theorem, formula))
     each, share = max(LEAST, POINTS // len(choices)), ENTRIES // len(choices)
-    worst = [Guarded(points=POINTS) for _ in theorem.claims]
+    worst = [ClaimEvaluation(points=POINTS) for _ in theorem.claims]
     with precision(BITS):
         for conventions in choices:
-            found, entries = [Guarded() for _ in theorem.claims], 0
+            found, entries = [ClaimEvaluation() for _ in theorem.claims], 0
             for count, (point, evaluator) in enumerate(points(theorem, formula, conventions, TURNS, 1), 1):
                 for place, claim in enumerate(checked):
                     if not found[place].violation:
-                        found[place] = _seen(found[place], point, evaluator, claim)
+                        found[place] = _add_point(found[place], point, evaluator, claim)
                 entries += sum(np.size(value) for value in point.given.values())
                 enough = count >= each or entries > share
                 if enough and (count >= MOST_TRIES * each or all(one.settled for one in found)):
@@ -533,10 +533,12 @@ def guarded(
     return tuple(worst)
 
 
-def _seen(before: Guarded, point: Point, evaluator: Evaluator, checked: CheckedClaim) -> Guarded:
+def _add_point(
+    before: ClaimEvaluation, point: Point, evaluator: Evaluator, checked: CheckedClaim
+) -> ClaimEvaluation:
     """What one point adds."""
     claim = checked.claim
-    entries, violation, missing = _compared(
+    entries, violation, missing = _compare_lines(
         point, evaluator, checked, (claim.left, claim.right), (claim.relation,)
     )
     if missing or violation:
@@ -544,11 +546,13 @@ def _seen(before: Guarded, point: Point, evaluator: Evaluator, checked: CheckedC
     steps = checked.steps
     if len(steps) > 1:
         lines = (claim.left, *(step.right for step in steps))
-        _, violation, _ = _compared(point, evaluator, checked, lines, tuple(step.relation for step in steps))
+        _, violation, _ = _compare_lines(
+            point, evaluator, checked, lines, tuple(step.relation for step in steps)
+        )
     return replace(before, points=before.points + bool(entries), violation=violation)
 
 
-def _compared(
+def _compare_lines(
     point: Point,
     evaluator: Evaluator,
     checked: CheckedClaim,

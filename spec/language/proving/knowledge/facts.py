@@ -32,10 +32,10 @@ class Terms(Protocol):
     def note(self, rule: str) -> None:
         """Record that a rule was used."""
 
-    def opened(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
+    def unbind(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
         """The bound symbols (fresh), conditions and body of a binder."""
 
-    def oriented(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
+    def find_orientations(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
         """Pairs (±1, Q) such that the polynomial has ± the sign of Q."""
 
     def sign(self, poly: Poly, facts: Facts, estimated: bool = True) -> int:
@@ -124,13 +124,13 @@ class Facts:
                 if self.nonnegative(side):
                     forms = (*forms, *self._forms(side - 1))
         elif lit.kind == "positive":
-            for factor, prim in self.normal.oriented(lit.args[0], self):
+            for factor, prim in self.normal.find_orientations(lit.args[0], self):
                 mask = POSITIVE if truth else NEGATIVE | NULL
                 signs[prim.key] = signs.get(prim.key, ANY_SIGN) & (mask if factor > 0 else mirror(mask))
         added = (*self.added, lit if truth else Atom("not", lits=(lit,)))
         facts = Facts(self.normal, forms, true, false, signs, added, self.root)
         if lit.kind == "any" and truth:
-            _, lits, _ = self.normal.opened(lit, "!")
+            _, lits, _ = self.normal.unbind(lit, "!")
             facts = facts.assume_all(lits)
         return facts
 
@@ -141,7 +141,7 @@ class Facts:
         yield from self._bounds(poly)
 
     def _bounds(self, poly: Poly) -> Iterator[Form]:
-        for atom in poly.rounded:
+        for atom in poly.bounded_atoms:
             for bound in self.normal.bounds_of(atom, self):
                 more = form(bound)
                 if more is not None:
@@ -194,10 +194,10 @@ class Facts:
     def decide(self, lit: Atom) -> bool | None:
         """Whether a condition holds (True), fails (False), or is undecided (None)."""
         if lit.key not in self._decided:
-            left_out = self.normal.limits.left_out("witness")
+            left_out = self.normal.limits.count_left_out("witness")
             self._decided[lit.key] = None  # a question that comes back to itself stays open
             held = self._decided[lit.key] = self._decide(lit)
-            if held is None and self.normal.limits.left_out("witness") != left_out:
+            if held is None and self.normal.limits.count_left_out("witness") != left_out:
                 del self._decided[lit.key]  # asked elsewhere, it may be searched for further
             return held
         return self._decided[lit.key]
@@ -263,7 +263,7 @@ class Facts:
         return None
 
     def _decide_any(self, lit: Atom) -> bool | None:
-        bound, lits, _ = self.normal.opened(lit)
+        bound, lits, _ = self.normal.unbind(lit)
         if self.witness(bound, lits) is not None:
             return True
         return False if self.assume_all(lits).impossible else None
@@ -272,10 +272,10 @@ class Facts:
     def impossible(self) -> bool:
         """Whether the facts are known to contradict one another."""
         if self._impossible is None:
-            left_out = self.normal.limits.left_out("witness")
+            left_out = self.normal.limits.count_left_out("witness")
             self._impossible = False
             found = self._impossible = self._contradict()
-            if not found and self.normal.limits.left_out("witness") != left_out:
+            if not found and self.normal.limits.count_left_out("witness") != left_out:
                 self._impossible = None
             return found
         return self._impossible
@@ -287,7 +287,7 @@ class Facts:
             return True
         for lit in self.false:
             if lit.kind == "any":
-                bound, lits, _ = self.normal.opened(lit)
+                bound, lits, _ = self.normal.unbind(lit)
                 if self.witness(bound, lits) is not None:
                     return True
             elif lit.kind in ("bool", "eq"):
@@ -350,4 +350,4 @@ def _is_product(mono: Mono) -> bool:
 def _solutions(poly: Poly, symbol: Atom, bound: frozenset[Atom]) -> Iterator[Poly]:
     linear = poly.linear_in(symbol)
     if linear is not None and abs(linear[0]) == 1 and linear[1].is_index and not linear[1].symbols & bound:
-        yield linear[1].scaled(-linear[0])
+        yield linear[1].scale(-linear[0])

@@ -71,6 +71,6 @@ class Limits:
         self._left_out[search] += 1
         return False
 
-    def left_out(self, *searches: Search) -> int:
+    def count_left_out(self, *searches: Search) -> int:
         """How many were left out so far."""
         return sum(self._left_out[search] for search in searches)

@@ -55,12 +55,12 @@ def _tight(terms: dict[str, int], constant: int) -> Form:
 
 def contradictory(forms: Iterable[Form]) -> bool:
     """Whether no integers satisfy the inequalities, as far as elimination can tell and its certificate shows."""
-    return _asked(tuple(forms))
+    return _decide(tuple(forms))
 
 
 @lru_cache(maxsize=1 << 14)
-def _asked(forms: tuple[Form, ...]) -> bool:
-    return _contradictory(_numbered(forms))
+def _decide(forms: tuple[Form, ...]) -> bool:
+    return _contradictory(_number_unknowns(forms))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -69,7 +69,7 @@ def _contradictory(forms: tuple[Form, ...]) -> bool:
     return found is not None and refutes(found, forms)
 
 
-def _numbered(forms: Iterable[Form]) -> tuple[Form, ...]:
+def _number_unknowns(forms: Iterable[Form]) -> tuple[Form, ...]:
     """The inequalities with their unknowns numbered as they are met, different ones differently.
 
     Most questions come again, in a later step or under another convention, about indices that have other names there.
@@ -104,7 +104,7 @@ def contradiction(forms: Iterable[Form]) -> Certificate | None:
             (below if c > 0 else above if c < 0 else rest).append(line)
         if len(below) * len(above) + len(rest) > LIMIT:
             return None
-        pairs = (_combined(low, high, unknown) for low in below for high in above)
+        pairs = (_combine(low, high, unknown) for low in below for high in above)
         current = _strongest([*rest, *pairs])
 
 
@@ -127,10 +127,10 @@ def _substituted(lines: Sequence[Line], unknown: str, low: Line, high: Line) -> 
         if c == 0:
             yield line
         elif line not in (low, high):
-            yield _combined(line, high, unknown) if c > 0 else _combined(low, line, unknown)
+            yield _combine(line, high, unknown) if c > 0 else _combine(low, line, unknown)
 
 
-def _combined(low: Line, high: Line, unknown: str) -> Line:
+def _combine(low: Line, high: Line, unknown: str) -> Line:
     a, b = dict(low.terms)[unknown], -dict(high.terms)[unknown]
     terms: dict[str, int] = {}
     for line, factor in ((low, b), (high, a)):
@@ -186,10 +186,10 @@ def follows(facts: tuple[Form, ...], goal: Form) -> bool:
     if not terms:
         return constant >= 0
     negated = (tuple((k, -c) for k, c in terms), -constant - 1)
-    return contradictory([*_connected(facts, {k for k, _ in terms}), negated])
+    return contradictory([*_select_connected(facts, {k for k, _ in terms}), negated])
 
 
-def _connected(facts: Iterable[Form], unknowns: set[str]) -> list[Form]:
+def _select_connected(facts: Iterable[Form], unknowns: set[str]) -> list[Form]:
     """The facts about these unknowns, and about those that come with them; in the order in which they are met."""
     pending, kept = [(_unknowns(f[0]), f) for f in facts], []
     grown = True

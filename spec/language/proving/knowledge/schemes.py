@@ -28,28 +28,28 @@ class Lemma:
     variables: tuple[Atom, ...]
     lits: tuple[Atom, ...]
 
-    def applied(self, n: Normal, atom: Atom, facts: Facts) -> Poly | None:
+    def apply(self, n: Normal, atom: Atom, facts: Facts) -> Poly | None:
         """What the lemma says of a state; None where it says nothing."""
         if atom.name != self.state.name:
             return None
-        values = self._matched(n, atom, facts)
+        values = self._match(n, atom, facts)
         if values is None:
             return None
         if not all(facts.shows(n.condition_at(lit, values, facts)) for lit in self.lits):
             return None
         n.note("hypothesis")
-        return n.replaced(self.value, values, facts)
+        return n.replace_symbols(self.value, values, facts)
 
-    def _matched(self, n: Normal, atom: Atom, facts: Facts) -> dict[Atom, Poly] | None:
+    def _match(self, n: Normal, atom: Atom, facts: Facts) -> dict[Atom, Poly] | None:
         rank = n.states[atom.name].rank
         values: dict[Atom, Poly] = {}
         for pattern, given in zip(self.state.args[:rank], atom.args[:rank], strict=True):
             open_ = [v for v in self.variables if v in pattern.symbols and v not in values]
             if len(open_) == 1:
-                linear = n.replaced(pattern, values, n.empty).linear_in(open_[0])
+                linear = n.replace_symbols(pattern, values, n.empty).linear_in(open_[0])
                 if linear is None or abs(linear[0]) != 1:
                     return None
-                values[open_[0]] = (given - linear[1]).scaled(linear[0])
+                values[open_[0]] = (given - linear[1]).scale(linear[0])
         open_ = [v for v in self.variables if v not in values]
         for more in _choices(n, open_, atom.poly):  # indices that occur in the inputs only
             if self._agrees(n, atom, rank, values | more, facts):
@@ -58,7 +58,7 @@ class Lemma:
 
     def _agrees(self, n: Normal, atom: Atom, rank: int, values: dict[Atom, Poly], facts: Facts) -> bool:
         for place, (pattern, given) in enumerate(zip(self.state.args, atom.args, strict=True)):
-            own = n.replaced(pattern, values, facts)
+            own = n.replace_symbols(pattern, values, facts)
             if not (facts.same_index(own, given) if place < rank else own == given):
                 return False
         return True
@@ -70,7 +70,7 @@ def sign_by(scheme: Scheme, n: Normal, poly: Poly, facts: Facts) -> int:
         return ANY_SIGN
     goal = whole(poly)[1]
     for values in _choices(n, scheme.variables, poly):
-        own = whole(n.replaced(scheme.poly, values, facts))[1]
+        own = whole(n.replace_symbols(scheme.poly, values, facts))[1]
         if own not in (goal, -goal):
             continue
         if all(facts.shows(n.condition_at(lit, values, facts)) for lit in scheme.lits):

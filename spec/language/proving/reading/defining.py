@@ -45,7 +45,7 @@ def quotient(poly: Poly, width: Poly) -> tuple[Poly, Poly] | None:
     return q, poly - q * width
 
 
-def divided(poly: Poly, width: Poly, facts: Facts) -> tuple[Poly, Poly]:
+def divide_into_blocks(poly: Poly, width: Poly, facts: Facts) -> tuple[Poly, Poly]:
     """The block and the place in it of an index.
 
     Raises:
@@ -145,7 +145,7 @@ def _solve(
             linear = reading.linear_in(own[symbol])
             if linear is None:
                 raise Unprovable(f"the left side {line.left} is not linear in its index {symbol}")
-            value = _divided(given - linear[1], linear[0])
+            value = _divide_index(given - linear[1], linear[0])
             if value is None:
                 return None
             found = {symbol: value}
@@ -171,13 +171,13 @@ def _in_blocks(
         first, last = (reader.index(e, frame, facts) for e in line.spans[inner])
         if found is not None and not first and last + 1 == found[0]:
             reader.n.note("blocks")
-            block, place = divided(given - found[1], found[0], facts)
+            block, place = divide_into_blocks(given - found[1], found[0], facts)
             return {outer: block, inner: place}
     raise Unprovable(f"the left side {line.left} does not stand in blocks")
 
 
-def _divided(poly: Poly, slope: Fraction) -> Poly | None:
-    quotient = poly.scaled(1 / slope)
+def _divide_index(poly: Poly, slope: Fraction) -> Poly | None:
+    quotient = poly.scale(1 / slope)
     if quotient.is_index:
         return quotient
     fractional = [(m, c) for m, c in quotient.ordered if c.denominator != 1]

@@ -18,7 +18,7 @@ from spec.language.arrays import DISCRETE, Tensor
 from spec.language.binders import Expectation
 from spec.language.calls import Pullback
 from spec.language.flatten import own_lines
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.lines import Definition
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
@@ -44,7 +44,7 @@ from spec.language.wellformed.letters import REAL
 
 _SMOOTH: dict[Any, bool] = {}
 """Which tensors of which formulas have a derivative with respect to which input, as far as was asked."""
-_ASKED: set[Any] = set()
+_IN_PROGRESS: set[Any] = set()
 """Which of them are being looked into: within a recurrence, an earlier step has one by induction."""
 
 
@@ -53,14 +53,14 @@ def smooth(reader: Reading, spec: Recurring, item: Tensor, domain: str) -> bool:
     found = cycles(spec.formula, dict(spec.conventions)).get(spec.tensor.name)
     names = frozenset((spec.tensor.name,)) if found is None else found[0]
     key = (spec.formula, spec.conventions, names, item, domain)
-    if key in _ASKED:
+    if key in _IN_PROGRESS:
         return True
     if key not in _SMOOTH:
-        _ASKED.add(key)
+        _IN_PROGRESS.add(key)
         try:
             _SMOOTH[key] = _lines_are(reader.another(), spec, names, item, domain)
         finally:
-            _ASKED.discard(key)
+            _IN_PROGRESS.discard(key)
     return _SMOOTH[key]
 
 
@@ -134,13 +134,13 @@ def _of_atom(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: F
     if atom.kind == "entry":
         return n.product([n.equal(a - b, facts) for a, b in zip(atom.args, index, strict=True)], facts)
     if atom.kind == "sum":
-        bound, lits, body = n.opened(atom)
+        bound, lits, body = n.unbind(atom)
         if any(mentions(lit.poly, frozenset((name,))) for lit in lits):
             raise Unprovable(
                 f"which terms are summed depends on {name}, so the derivative is not defined everywhere"
             )
         inner = derivative(n, body, name, index, facts.assume_all(lits))
-        return n.summed(bound, lits, inner, facts)
+        return n.sum_over(bound, lits, inner, facts)
     if atom.kind == "state":
         return _of_state(n, atom, name, index, facts)
     if atom.kind not in ("inverse", "root", "inverse_root", "function") or not atom.args:
@@ -165,14 +165,14 @@ def _of_state(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: 
         more = replace(spec, wrt=item)
         if n.smooth is None or not n.smooth(spec, item, nearby(n, item, array, facts)):
             raise Unprovable(f"{spec.name} is not seen to have a derivative with respect to {item.name}")
-        n.recurring(more)
-        bound, lits, body = n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
+        n.remember_state(more)
+        bound, lits, body = n.unbind(array.atom) if item.shape and array.atom is not None else ((), (), array)
         here = facts.assume_all(lits)
         inner = derivative(n, body, name, index, here)
         places = tuple(symbol.poly for symbol in bound)
         outer = Atom("state", more.name, (*own, *places, *sizes, *arrays)).poly
         product = n.mul(outer, inner, here)
-        out = out + (n.summed(bound, lits, product, facts) if bound else product)
+        out = out + (n.sum_over(bound, lits, product, facts) if bound else product)
     return out
 
 
@@ -180,7 +180,7 @@ def nearby(n: Normal, item: Tensor, array: Poly, facts: Facts) -> str:
     """The domain of an input in a neighbourhood of an array: positive only where the array is known to be."""
     if item.domain not in ("positive", "nonnegative", "share"):
         return item.domain
-    _, lits, body = n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
+    _, lits, body = n.unbind(array.atom) if item.shape and array.atom is not None else ((), (), array)
     return "positive" if n.sign(body, facts.assume_all(lits)) == POSITIVE else "real"
 
 
@@ -194,7 +194,7 @@ def _outer(n: Normal, atom: Atom, facts: Facts) -> Poly:
             raise Undischarged(f"{text(n, value)} > 0, where its root is differentiated")
         inverse_root = Atom("inverse_root", "", atom.args).poly
         half = Fraction(1, 2) if atom.kind == "root" else Fraction(-1, 2)
-        return n.power(inverse_root, 1 if atom.kind == "root" else 3, facts).scaled(half)
+        return n.power(inverse_root, 1 if atom.kind == "root" else 3, facts).scale(half)
     if atom.name == "sin":
         return n.function("cos", value, facts)
     if atom.name == "cos":
@@ -205,7 +205,7 @@ def _outer(n: Normal, atom: Atom, facts: Facts) -> Poly:
         return own - n.power(own, 2, facts)
     if atom.name == "erf":
         bell = n.exp(-n.power(value, 2, facts), facts)
-        return n.product([bell, n.inverse(n.root(PI, facts), facts)], facts).scaled(Fraction(2))
+        return n.product([bell, n.inverse(n.root(PI, facts), facts)], facts).scale(Fraction(2))
     if atom.name == "log":
         return n.inverse(value, facts)
     raise Unprovable(f"{atom.name} is not differentiable everywhere")
@@ -221,7 +221,7 @@ def pullback(reader: Reading, node: Pullback, frame: Frame, facts: Facts) -> Pol
         raise Unprovable(
             "a derivative under an assumption x ≤ y on values is not taken: it may hold on an edge only"
         )
-    formula = known(call.formula_id)
+    formula = get_formula(call.formula_id)
     item = next(i for i in formula.tensors if i.name == node.wrt)
     if item.domain not in REAL:
         raise Unprovable(f"{node.wrt} is {item.domain}, and nothing is differentiated with respect to it")
@@ -256,7 +256,7 @@ def pullback(reader: Reading, node: Pullback, frame: Frame, facts: Facts) -> Pol
     slope = derivative(n, value, alone.name, index, here)
     back = Change(entries={alone.name: lambda args, known_: reader.entry(argument, args, frame, known_)})
     seed = reader.entry(node.seed, places, frame, here)
-    return n.summed(symbols, lits, n.mul(seed, rebuild(n, slope, back, here), here), facts)
+    return n.sum_over(symbols, lits, n.mul(seed, rebuild(n, slope, back, here), here), facts)
 
 
 def mentions_any(poly: Poly, argument: Basic) -> bool:
@@ -275,7 +275,7 @@ def expectation(reader: Reading, node: Expectation, frame: Frame, facts: Facts) 
     body = reader.value(node.body, frame, facts)
     parts = []
     for mono, c in body.ordered:
-        parts.append(_moment(n, mono, names, facts).scaled(c))
+        parts.append(_moment(n, mono, names, facts).scale(c))
     n.note("expectation")
     return total(parts)
 
@@ -314,7 +314,7 @@ def _moment(n: Normal, mono: Mono, names: frozenset[str], facts: Facts) -> Poly:
             entries[atom] += k
         elif atom.kind == "sum" and mentions(atom.poly, names):
             for _ in range(k):
-                new, conditions, body = n.opened(atom)
+                new, conditions, body = n.unbind(atom)
                 if len(body.terms) != 1:
                     raise Unprovable(
                         f"the expectation of {text(n, atom.poly)} is not that of a single product"
@@ -336,8 +336,8 @@ def _moment(n: Normal, mono: Mono, names: frozenset[str], facts: Facts) -> Poly:
     for name in sorted(names):
         moment = n.mul(moment, _moment_of([a for a in entries.elements() if a.name == name], n, facts), facts)
     if rest == UNIT and not bound and not lits:
-        return moment.scaled(factor)
-    return n.summed(bound, lits, n.mul(of_mono(rest, factor), moment, facts), facts)
+        return moment.scale(factor)
+    return n.sum_over(bound, lits, n.mul(of_mono(rest, factor), moment, facts), facts)
 
 
 def _moment_of(factors: list[Atom], n: Normal, facts: Facts) -> Poly:

@@ -67,7 +67,7 @@ class Meanings(Protocol):
     ) -> Frame:
         """The frame of a call."""
 
-    def entered(self, frame: Frame) -> Iterator[Facts]:
+    def walk_outer_facts(self, frame: Frame) -> Iterator[Facts]:
         """What was known where the formula of a frame was applied, and so on outward."""
 
     def nearby(self, item: Tensor, value: Any, caller: Frame, facts: Facts) -> str:
@@ -79,7 +79,9 @@ class Meanings(Protocol):
     def one_of(self, meaning: Meaning, facts: Facts) -> Poly:
         """The value of an entry from its alternatives."""
 
-    def meaning(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Meaning | None:
+    def find_meaning(
+        self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts
+    ) -> Meaning | None:
         """What an entry stands for; None where that is itself."""
 
     def is_recurrent(self, tensor: Tensor, frame: Frame) -> bool:
@@ -106,10 +108,10 @@ class Reading(Protocol):
     def text(self, node: Any, frame: Frame, relation: str = "") -> str:
         """A tree as messages have it, with its place."""
 
-    def shown(self, node: Any) -> Any:
+    def show_tree(self, node: Any) -> Any:
         """A tree as messages have it."""
 
-    def known(self, facts: Facts) -> str:
+    def describe_known(self, facts: Facts) -> str:
         """What is known at a place beside ranges, as text."""
 
     def value(self, node: Any, frame: Frame, facts: Facts) -> Poly:
@@ -130,7 +132,7 @@ class Reading(Protocol):
     def sign(self, node: Any, frame: Frame, facts: Facts) -> int:
         """The signs a tree can have."""
 
-    def chosen(self, node: Choice, frame: Frame) -> Any:
+    def choose_option(self, node: Choice, frame: Frame) -> Any:
         """The option that the frame's conventions pick."""
 
     def within(self, at: Poly, first: Poly, last: Poly, facts: Facts) -> Facts:

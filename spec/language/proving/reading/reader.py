@@ -41,9 +41,9 @@ from spec.language.expr import (
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading import derivatives
-from spec.language.proving.reading.defining import BlocksNeeded, ParityNeeded, divided, quotient
+from spec.language.proving.reading.defining import BlocksNeeded, ParityNeeded, divide_into_blocks, quotient
 from spec.language.proving.reading.frames import Frame, Reading
-from spec.language.proving.reading.recurrences import Known
+from spec.language.proving.reading.recurrences import NormalValue
 from spec.language.proving.reading.states import Recurring
 from spec.language.proving.reading.unfolding import Unfolding
 from spec.language.proving.rules.normal import Normal
@@ -89,7 +89,7 @@ class Conditions:
         if isinstance(node, Not):
             return self.negation(self.condition(node.args[0], frame, facts), facts)
         if isinstance(node, Choice):
-            return self.condition(self.reader.chosen(node, frame), frame, facts)
+            return self.condition(self.reader.choose_option(node, frame), frame, facts)
         if isinstance(node, Case):
             return self.reader.value(node, frame, facts)
         if isinstance(node, Compare):
@@ -177,7 +177,7 @@ def read_sum(reader: Reading, node: SumOf, frame: Frame, facts: Facts) -> Poly:
     for odd in (0, 1):
         half = reader.n.fresh(node.var.name)
         halves.append(
-            _sum_over(reader, node, half, half.poly.scaled(Fraction(2)) + odd, first, last, frame, facts)
+            _sum_over(reader, node, half, half.poly.scale(Fraction(2)) + odd, first, last, frame, facts)
         )
     return total(halves)
 
@@ -198,7 +198,7 @@ def _sum_in_blocks(
         return ZERO
     lits = here.added[len(facts.added) :]
     body = _term(reader, node, reader.n.mul(block.poly, width, here) + place.poly, frame, here)
-    return reader.n.summed((block, place), lits, body, facts)
+    return reader.n.sum_over((block, place), lits, body, facts)
 
 
 def _sum_over(
@@ -210,7 +210,7 @@ def _sum_over(
         reader.n.note("empty")
         return ZERO
     body = _term(reader, node, at, frame, here)
-    return reader.n.summed((symbol,), span[0].conditions + span[1].conditions, body, facts)
+    return reader.n.sum_over((symbol,), span[0].conditions + span[1].conditions, body, facts)
 
 
 def _term(reader: Reading, node: Bound, at: Poly, frame: Frame, facts: Facts) -> Poly:
@@ -234,7 +234,7 @@ def read_max(reader: Reading, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
     lits = (*span[0].conditions, *span[1].conditions, *(conjuncts(where) if where else ()))
     if not where or facts.witness((symbol,), lits) is None:
         raise Undischarged(
-            f"{reader.text(node, frame)} is taken over at least one index", reader.known(facts)
+            f"{reader.text(node, frame)} is taken over at least one index", reader.describe_known(facts)
         )
     body = reader.value(node.body, inner, here.assume_value(where))
     return reader.n.largest((symbol,), lits, body, facts)
@@ -270,9 +270,9 @@ class Reader:
         """Read the lines that a state comes from."""
         self.unfolding.recurrences.definedness.read(spec, frame, self.n.empty)
 
-    def known(self, facts: Facts) -> str:
+    def describe_known(self, facts: Facts) -> str:
         """What is known at a place beside ranges, as text."""
-        return self.signs.known(facts)
+        return self.signs.describe_known(facts)
 
     def keeps(self, formula_id: str) -> bool:
         """Whether a formula is not looked into where it is applied."""
@@ -280,7 +280,7 @@ class Reader:
 
     def text(self, node: Any, frame: Frame, relation: str = "") -> str:
         """A tree as a reader sees it, what is said of it, and the formula it is written in."""
-        shown = self.shown(node)
+        shown = self.show_tree(node)
         parts = [
             shown if isinstance(shown, str) else unicode(shown),
             relation,
@@ -288,9 +288,9 @@ class Reader:
         ]
         return " ".join(part for part in parts if part)
 
-    def shown(self, node: Any) -> Any:
+    def show_tree(self, node: Any) -> Any:
         """A tree as messages have it: what is in normal form already as its text."""
-        return text(self.n, self.n.held[str(node.args[0])]) if isinstance(node, Known) else node
+        return text(self.n, self.n.held[str(node.args[0])]) if isinstance(node, NormalValue) else node
 
     # Values ------------------------------------------------------------------------------------------------------------
 
@@ -342,7 +342,7 @@ class Reader:
 
     def reciprocal(self, node: Any, frame: Frame, facts: Facts) -> Poly:
         """1/node, the obligation that node is nonzero discharged."""
-        under = self.signs.required(node, NEGATIVE | POSITIVE, "≠ 0", frame, facts)
+        under = self.signs.require_sign(node, NEGATIVE | POSITIVE, "≠ 0", frame, facts)
         return self.n.inverse(under, facts)
 
     def _power(self, node: Power, frame: Frame, facts: Facts) -> Poly:
@@ -356,16 +356,18 @@ class Reader:
             if constant >= 0:
                 return self.n.power(self.value(base, frame, facts), int(constant), facts)
             return self.n.power(self.reciprocal(base, frame, facts), int(-constant), facts)
-        positive = self.signs.required(base, POSITIVE, "> 0", frame, facts)
+        positive = self.signs.require_sign(base, POSITIVE, "> 0", frame, facts)
         self.n.note("powers")
         return self.n.exp(self.n.mul(power, self.n.function("log", positive, facts), facts), facts)
 
     def _func(self, node: Func, frame: Frame, facts: Facts) -> Poly:
         argument = node.args[1]
         if node.name == "sqrt":
-            return self.n.root(self.signs.required(argument, NULL | POSITIVE, "≥ 0", frame, facts), facts)
+            return self.n.root(self.signs.require_sign(argument, NULL | POSITIVE, "≥ 0", frame, facts), facts)
         if node.name == "log":
-            return self.n.function("log", self.signs.required(argument, POSITIVE, "> 0", frame, facts), facts)
+            return self.n.function(
+                "log", self.signs.require_sign(argument, POSITIVE, "> 0", frame, facts), facts
+            )
         value = self.value(argument, frame, facts)
         return self.n.exp(value, facts) if node.name == "exp" else self.n.function(node.name, value, facts)
 
@@ -384,15 +386,16 @@ class Reader:
                 parts.append(self.n.mul(condition, self.read(branch, frame, here), facts))
         return total(parts)
 
-    def _undefined(self, node: Undefined, frame: Frame, facts: Facts) -> Poly:
+    def _refuse_undefined(self, node: Undefined, frame: Frame, facts: Facts) -> Poly:
         raise Undischarged(
-            "this case does not occur: the statement says nothing about its value", self.signs.known(facts)
+            "this case does not occur: the statement says nothing about its value",
+            self.signs.describe_known(facts),
         )
 
     def _choice(self, node: Choice, frame: Frame, facts: Facts) -> Poly:
-        return self.read(self.chosen(node, frame), frame, facts)
+        return self.read(self.choose_option(node, frame), frame, facts)
 
-    def chosen(self, node: Choice, frame: Frame) -> Any:
+    def choose_option(self, node: Choice, frame: Frame) -> Any:
         """The option that the frame's conventions pick."""
         options = {str(pair.args[0]): pair.args[1] for pair in node.args[1:]}
         return options[frame.conventions[str(node.args[0])]]
@@ -447,8 +450,8 @@ class Reader:
                 self.n.note("blocks")
                 width = self.index(under, frame, facts)
                 if not facts.nonnegative(width - 1):
-                    raise Undischarged(f"{under} ≥ 1, as a width of blocks", self.signs.known(facts))
-                return divided(self.index(over, frame, facts), width, facts)[0]
+                    raise Undischarged(f"{under} ≥ 1, as a width of blocks", self.signs.describe_known(facts))
+                return divide_into_blocks(self.index(over, frame, facts), width, facts)[0]
             return self.n.floor(self._quotient(expr, frame, facts))
         if isinstance(expr, sympy.ceiling):
             return -self.n.floor(-self._quotient(expr, frame, facts))
@@ -479,7 +482,7 @@ class Reader:
 
 
 _VALUES: dict[type, Callable[[Reader, Any, Frame, Facts], Poly]] = {
-    Known: lambda reader, node, frame, facts: reader.n.held[str(node.args[0])],
+    NormalValue: lambda reader, node, frame, facts: reader.n.held[str(node.args[0])],
     Ref: Reader._ref,
     Literal: Reader._literal,
     Plus: Reader._plus,
@@ -491,7 +494,7 @@ _VALUES: dict[type, Callable[[Reader, Any, Frame, Facts], Poly]] = {
     Func: Reader._func,
     Delta: Reader._delta,
     Case: Reader._case,
-    Undefined: Reader._undefined,
+    Undefined: Reader._refuse_undefined,
     Choice: Reader._choice,
     SumOf: read_sum,
     MaxOf: read_max,

@@ -5,7 +5,7 @@ tensor it is, at which index, at which sizes, for which inputs. The inputs stand
 applications of a formula have the same state exactly when their inputs are the same, and whatever is done to a term (replacing
 an index, an entry, a derivative) is done to the inputs of its states, too.
 
-:meth:`Recurrences.stepped` unfolds the latest states of a term once, which turns them into states one step earlier: an
+:meth:`Recurrences.unfold_latest` unfolds the latest states of a term once, which turns them into states one step earlier: an
 equation, whatever the recurrence. Its end, where a line defines an entry without the recurrence, is unfolded at once.
 """
 
@@ -23,7 +23,7 @@ from spec.language.arrays import Tensor
 from spec.language.expr import Node
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.lines import Definition
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
@@ -32,9 +32,9 @@ from spec.language.proving.reading.derivatives import derivative, nearby, smooth
 from spec.language.proving.reading.frames import Frame, Origin, Reading
 from spec.language.proving.reading.states import Recurring, cycles, sequence, states_in
 from spec.language.proving.rules.normal import Normal
-from spec.language.proving.terms.binders import listed
+from spec.language.proving.terms.binders import bind_array
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly
-from spec.language.proving.terms.replacing import Change, applied, rebuild
+from spec.language.proving.terms.replacing import Change, apply_by_cases, rebuild
 from spec.language.trees import walk
 
 _EVERYWHERE: dict[tuple[Formula, tuple[tuple[str, str], ...], Tensor], bool] = {}
@@ -136,11 +136,11 @@ MOST_STEPS = 3
 """How many steps of a recurrence are unfolded at most to find two terms equal."""
 
 
-class Held(Basic):
+class NormalArray(Basic):
     """An input of a formula given as an array in normal form; the argument is its key."""
 
 
-class Known(Node):
+class NormalValue(Node):
     """A value already in normal form; the argument is its key."""
 
 
@@ -149,7 +149,7 @@ class Recurrences:
 
     def __init__(self, reader: Reading) -> None:
         self.reader, self.n = reader, reader.n
-        self.n.unfolds_by(self.stepped, lambda *asked: smooth(reader, *asked))
+        self.n.unfolds_by(self.unfold_latest, lambda *asked: smooth(reader, *asked))
         self.definedness = Definedness(reader)
         self._cycles: dict[Any, Any] = {}
         self._arrays: dict[Any, tuple[Poly, ...]] = {}
@@ -161,14 +161,14 @@ class Recurrences:
             return None
         key = (frame.where, tuple(sorted(frame.conventions.items())))
         if self.reader.keeps(frame.where):
-            formula, alone = known(frame.where), frozenset((tensor.name,))
+            formula, alone = get_formula(frame.where), frozenset((tensor.name,))
             return Recurring(formula, key[1], tensor, alone, (), _own_sizes(formula, frame), kept=True)
         if key not in self._cycles:
-            self._cycles[key] = cycles(known(frame.where), frame.conventions)
+            self._cycles[key] = cycles(get_formula(frame.where), frame.conventions)
         if tensor.name not in self._cycles[key]:
             return None
         cycle, steps = self._cycles[key][tensor.name]
-        formula = known(frame.where)
+        formula = get_formula(frame.where)
         return Recurring(formula, key[1], tensor, cycle, steps, _own_sizes(formula, frame))
 
     # Reading -------------------------------------------------------------------------------------------------------------
@@ -184,11 +184,11 @@ class Recurrences:
             self.definedness.check(spec, frame, facts)
         sizes = tuple(frame.symbols[s] for s in spec.sizes)
         atom = self.atom(spec, (*index, *sizes, *self._inputs(spec, frame, facts)))
-        return applied(self.n, atom, facts, lambda state, _: state.poly)
+        return apply_by_cases(self.n, atom, facts, lambda state, _: state.poly)
 
     def atom(self, spec: Recurring, args: tuple[Poly, ...]) -> Atom:
         """A state."""
-        self.n.recurring(spec)
+        self.n.remember_state(spec)
         return Atom("state", spec.name, args)
 
     def _at_hand(self, spec: Recurring, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> bool:
@@ -222,11 +222,11 @@ class Recurrences:
         if frame.origin.arrays is not None:
             return frame.origin.arrays
         try:
-            return self._read(spec, frame, frame.origin.facts or facts)
+            return self._read_inputs(spec, frame, frame.origin.facts or facts)
         except Undischarged:  # what is known of other indices may be needed
-            return self._read(spec, frame, facts)
+            return self._read_inputs(spec, frame, facts)
 
-    def _read(self, spec: Recurring, frame: Frame, facts: Facts) -> tuple[Poly, ...]:
+    def _read_inputs(self, spec: Recurring, frame: Frame, facts: Facts) -> tuple[Poly, ...]:
         key = (frame.origin, facts)
         if key not in self._arrays:
             made = []
@@ -243,22 +243,22 @@ class Recurrences:
             here = self.reader.within(symbol.poly, ZERO, size - 1, here)
             symbols.append(symbol)
         body = self.reader.entry(item, tuple(s.poly for s in symbols), frame, here)
-        return listed(self.n, tuple(symbols), here.added[len(facts.added) :], body)
+        return bind_array(self.n, tuple(symbols), here.added[len(facts.added) :], body)
 
-    def known(self, value: Held, index: tuple[Poly, ...], facts: Facts) -> Known:
+    def read_held(self, value: NormalArray, index: tuple[Poly, ...], facts: Facts) -> NormalValue:
         """An entry of an input that is given in normal form."""
-        poly = held_entry(self.n, self.n.held[str(value.args[0])], index, facts)
-        return Known(Str(self.n.hold(poly)))
+        poly = read_array_entry(self.n, self.n.held[str(value.args[0])], index, facts)
+        return NormalValue(Str(self.n.hold(poly)))
 
     # Unfolding -------------------------------------------------------------------------------------------------------------
 
-    def unfolded(self, atom: Atom, facts: Facts) -> Poly:
+    def unfold_state(self, atom: Atom, facts: Facts) -> Poly:
         """A state by its definition: what a step makes of the states before it."""
         spec: Recurring = self.n.states[atom.name]
         index, sizes, arrays = spec.parts(atom)
         self.n.note("recurrence")
         if spec.wrt is not None:
-            return self._unfolded_slope(spec, index, sizes, arrays, facts)
+            return self._unfold_slope(spec, index, sizes, arrays, facts)
         return self._one_step(spec, index, self._frame(spec, sizes, arrays), facts)
 
     def _one_step(self, spec: Recurring, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
@@ -278,7 +278,7 @@ class Recurrences:
         tensors: dict[str, tuple[Basic, Frame]] = {}
         nowhere = Frame()
         for item, array in zip(spec.inputs, arrays, strict=True):
-            tensors[item.name] = (Held(Str(self.n.hold(array))), nowhere)
+            tensors[item.name] = (NormalArray(Str(self.n.hold(array))), nowhere)
         lines: dict[str, tuple[Definition, ...]] = {}
         for line in own_lines(spec.formula, dict(spec.conventions)):
             lines[line.name] = (*lines.get(line.name, ()), line)
@@ -286,7 +286,7 @@ class Recurrences:
         conventions, origin = dict(spec.conventions), Origin(arrays=arrays)
         return Frame(symbols, tensors, lines, conventions, spec.formula.id, strict=True, origin=origin)
 
-    def _unfolded_slope(
+    def _unfold_slope(
         self,
         spec: Recurring,
         index: tuple[Poly, ...],
@@ -309,7 +309,7 @@ class Recurrences:
             symbol = n.fresh("k")
             here = self.reader.within(symbol.poly, ZERO, size - 1, here)
             symbols.append(symbol)
-        own = listed(
+        own = bind_array(
             n,
             tuple(symbols),
             here.added[len(facts.added) :],
@@ -319,10 +319,10 @@ class Recurrences:
         rank = len(spec.tensor.shape)
         value = self._one_step(plain, index[:rank], self._frame(plain, sizes, changed), facts)
         slope = derivative(n, value, alone.name, index[rank:], facts)
-        back = Change(entries={alone.name: lambda at, known_: held_entry(n, arrays[place], at, known_)})
+        back = Change(entries={alone.name: lambda at, known_: read_array_entry(n, arrays[place], at, known_)})
         return rebuild(n, slope, back, facts)
 
-    def stepped(self, poly: Poly, facts: Facts) -> Poly:
+    def unfold_latest(self, poly: Poly, facts: Facts) -> Poly:
         """The term with the latest states of each of its recurrences unfolded once; the term itself if it has none."""
         latest = self._latest(poly, facts)
         if not latest:
@@ -331,7 +331,7 @@ class Recurrences:
         def unfold(atom: Atom, known_: Facts) -> Poly | None:
             spec = self.n.states[atom.name]
             key = (sequence(spec, atom), tuple(p.key for p in spec.place(atom)))
-            return self.unfolded(atom, known_) if key in latest else None
+            return self.unfold_state(atom, known_) if key in latest else None
 
         return rebuild(self.n, poly, Change(states=unfold, into_arrays=False), facts)
 
@@ -352,14 +352,14 @@ class Recurrences:
         }
 
 
-def held_entry(n: Normal, array: Poly, index: tuple[Poly, ...], facts: Facts) -> Poly:
+def read_array_entry(n: Normal, array: Poly, index: tuple[Poly, ...], facts: Facts) -> Poly:
     """An entry of an array in normal form."""
     if not index:
         return array
     atom = array.atom
     assert atom is not None
-    bound, _, body = n.opened(atom)
-    return n.replaced(body, dict(zip(bound, index, strict=True)), facts)
+    bound, _, body = n.unbind(atom)
+    return n.replace_symbols(body, dict(zip(bound, index, strict=True)), facts)
 
 
 def _own_sizes(formula: Formula, frame: Frame) -> tuple[sympy.Symbol, ...]:

@@ -12,15 +12,15 @@ from sympy.core.basic import Basic
 from spec.language.arrays import NO_LABEL, Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, unify
 from spec.language.expr import Case, Literal, Ref, lift
-from spec.language.flatten import completed, own_lines
+from spec.language.flatten import complete_arguments, own_lines
 from spec.language.formula import Formula
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.lines import Definition
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.defining import by_lines
 from spec.language.proving.reading.frames import Frame, Meaning, Origin, Reading
-from spec.language.proving.reading.recurrences import Held, Recurrences
+from spec.language.proving.reading.recurrences import NormalArray, Recurrences
 from spec.language.proving.signs.sets import NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, total
 from spec.language.proving.terms.writing import text
@@ -49,17 +49,19 @@ class Unfolding:
         """The frame of a call: its inputs are the arguments as the caller reads them; ``fixed`` replaces some inputs."""
         outer, fewer = self._outside(call, caller, facts)
         try:
-            return self._entered(call, outer, fewer, fixed or {})
+            return self._enter_once(call, outer, fewer, fixed or {})
         except Undischarged:  # what is known of other indices may be needed
-            return self._entered(call, caller, facts, fixed or {})
+            return self._enter_once(call, caller, facts, fixed or {})
 
-    def _entered(self, call: Call, caller: Frame, facts: Facts, fixed: Mapping[str, Tensor]) -> Frame:
+    def _enter_once(self, call: Call, caller: Frame, facts: Facts, fixed: Mapping[str, Tensor]) -> Frame:
         key = (call.args[0], call.args[2], caller, tuple(sorted(fixed.items(), key=str)), facts)
         if key not in self._frames:
-            self._frames[key] = self._enter(known(call.formula_id), call.arguments, caller, facts, fixed)
+            self._frames[key] = self._enter(
+                get_formula(call.formula_id), call.arguments, caller, facts, fixed
+            )
         return self._frames[key]
 
-    def entered(self, frame: Frame) -> Iterator[Facts]:
+    def walk_outer_facts(self, frame: Frame) -> Iterator[Facts]:
         """What was known where a frame and those that it reads its inputs in were entered."""
         pending, seen = [frame], set[Origin]()
         while pending:
@@ -100,7 +102,7 @@ class Unfolding:
         wanted = {c.name for c in callee.conventions}
         conventions = {name: option for name, option in caller.conventions.items() if name in wanted}
         flat = callee.flat(conventions)
-        arguments = completed(callee, arguments, flat.absent)
+        arguments = complete_arguments(callee, arguments, flat.absent)
         sizes = {
             old: self.reader.index(new, caller, facts)
             for old, new in unify(callee, arguments).items()
@@ -142,7 +144,7 @@ class Unfolding:
         plain = value.tensor if isinstance(value, Ref) else value
         if edges and isinstance(plain, Tensor) and plain.name in reader.fixed:
             return  # a theorem may fix an input at the edge of its domain: ε = 0
-        found = self._written(value, caller, facts)
+        found = self._unfold_argument(value, caller, facts)
         below = ZERO
         if item.domain in ("integer", "label"):
             inside = Frame(sizes, caller.tensors, strict=True, origin=caller.origin)
@@ -177,16 +179,18 @@ class Unfolding:
             relation = "> 0" if item.domain == "positive" else "≥ 0"
             raise Undischarged(f"{reader.text(node, inner)} {relation}, as {name}")
         said = "at most 1, and at least 0" if item.domain == "share" else item.domain
-        reader.n.ledger.met(reader.shown(node), f"is {said}, as {name}", "its form", inner.where)
+        reader.n.ledger.record(reader.show_tree(node), f"is {said}, as {name}", "its form", inner.where)
 
-    def _written(self, value: Any, caller: Frame, facts: Facts) -> list[tuple[Any, Frame, Facts]] | None:
+    def _unfold_argument(
+        self, value: Any, caller: Frame, facts: Facts
+    ) -> list[tuple[Any, Frame, Facts]] | None:
         """What an entry of an argument stands for, each alternative where it does; None for a tensor as it is."""
         index = []
         for size in value.shape if isinstance(value, Tensor | Comprehension) else ():
             symbol = self.n.fresh("k").poly
             facts = self.reader.within(symbol, ZERO, self.reader.index(size, caller, facts) - 1, facts)
             index.append(symbol)
-        meaning = self.meaning(value, tuple(index), caller, facts)
+        meaning = self.find_meaning(value, tuple(index), caller, facts)
         if meaning is None:
             return None
         found = [(node, inner, facts.assume_value(condition)) for condition, node, inner in meaning]
@@ -210,7 +214,7 @@ class Unfolding:
         """
         if item.domain not in ("positive", "nonnegative", "share"):
             return item.domain
-        found = self._written(value, caller, facts)
+        found = self._unfold_argument(value, caller, facts)
         if found is None:
             return "positive" if value.domain == "positive" else "real"
         inside = all(self.reader.sign(node, inner, here) == POSITIVE for node, inner, here in found)
@@ -256,13 +260,13 @@ class Unfolding:
             if isinstance(value, Tensor) and value.name in frame.lines
             else None
         )
-        meaning = None if state is not None else self.meaning(value, index, frame, facts)
+        meaning = None if state is not None else self.find_meaning(value, index, frame, facts)
         if state is not None:
             out = state
         elif meaning is None:
             tensor, owner = self.opaque(value, frame)
             self._declare(tensor, owner, facts)
-            out = self.n.decided_entry(tensor.name, index, facts)
+            out = self.n.decide_entry(tensor.name, index, facts)
         else:
             self._depth += 1
             if self._depth > DEPTH:
@@ -307,20 +311,22 @@ class Unfolding:
                     f"the index {text(self.n, place)} of {name} stays in 0 … {text(self.n, last)}{where}"
                 )
 
-    def meaning(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Meaning | None:
+    def find_meaning(
+        self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts
+    ) -> Meaning | None:
         """What the entry of an array at ``index`` stands for; None for a tensor that stands for itself."""
         if isinstance(value, Comprehension):
             inner = frame.bind(dict(zip(value.vars, index, strict=True)))
             return [(ONE, value.body, inner)]
-        if isinstance(value, Held):
-            return [(ONE, self.recurrences.known(value, index, facts), frame)]
+        if isinstance(value, NormalArray):
+            return [(ONE, self.recurrences.read_held(value, index, facts), frame)]
         if not isinstance(value, Tensor):
             return [(ONE, value, frame)]
         if value.name in frame.lines:
             return by_lines(self.reader, value, frame.lines[value.name], index, frame, facts)
         if value.name in frame.tensors:
             given, caller = frame.tensors[value.name]
-            return self.meaning(given, index, caller, facts)
+            return self.find_meaning(given, index, caller, facts)
         return None
 
     def opaque(self, value: Basic, frame: Frame) -> tuple[Tensor, Frame]:

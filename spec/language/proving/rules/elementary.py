@@ -31,7 +31,7 @@ def at_least_zero(n: Normal, poly: Poly, facts: Facts) -> Poly:
     constant = poly.constant
     if constant is not None:
         return ONE if constant >= 0 else ZERO
-    return n.decided(_in_lowest_terms(poly), facts)
+    return n.decide_condition(_in_lowest_terms(poly), facts)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -59,21 +59,21 @@ def equal(n: Normal, poly: Poly, facts: Facts) -> Poly:
         if x == -y and a is not None and b is not None and _one_permutation(n, a, b, facts):
             n.note("permuted")
             return equal(n, a.args[0] - b.args[0], facts)
-    return n.decided(Atom("eq", "", (slopes + rest,)), facts)
+    return n.decide_condition(Atom("eq", "", (slopes + rest,)), facts)
 
 
 def above_zero(n: Normal, poly: Poly, facts: Facts) -> Poly:
     """The indicator of ``poly > 0`` for a real value."""
     if n.lifts(poly):
-        return n.lifted(n.above_zero, poly, facts)
+        return n.split_cases(n.above_zero, poly, facts)
     mask = n.sign(poly, facts)
     if mask == POSITIVE or not mask & POSITIVE:
         return ONE if mask == POSITIVE else ZERO
     essential = _essential(n, poly, facts)
     if essential is not None:
         return above_zero(n, essential, facts)
-    factor, prim = n.oriented(poly, facts)[-1]
-    return n.decided(Atom("positive", "", (prim if factor > 0 else -prim,)), facts)
+    factor, prim = n.find_orientations(poly, facts)[-1]
+    return n.decide_condition(Atom("positive", "", (prim if factor > 0 else -prim,)), facts)
 
 
 def _essential(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
@@ -127,13 +127,13 @@ def settle(n: Normal, mono: Mono, facts: Facts) -> Poly:
         if result is None:
             if not mask & NULL and (atom.kind != "inverse_root" or mask == POSITIVE):
                 n.note("cancel")
-                n.cancelled(value)
+                n.record_cancellation(value)
                 return settle(n, without((atom, 1), (partner, 1)), facts)
         elif not mask & ~(POSITIVE | NULL):
             n.note("roots")
             rest = without((atom, 1), (partner, 1))
             return settle(n, rest.times(Mono((), ((result, 1),))), facts)
-    return _absorbed(n, mono, facts)
+    return _absorb_conditions(n, mono, facts)
 
 
 def _partner(atom: Atom, pows: Mapping[Atom, int]) -> tuple[Atom | None, Atom | None]:
@@ -153,7 +153,7 @@ def _partner(atom: Atom, pows: Mapping[Atom, int]) -> tuple[Atom | None, Atom | 
     return None, None
 
 
-def _absorbed(n: Normal, mono: Mono, facts: Facts) -> Poly:
+def _absorb_conditions(n: Normal, mono: Mono, facts: Facts) -> Poly:
     """Drop conditions that others, or the indices of a sum that is a factor, imply; 0 where they contradict."""
     if not mono.lits:
         return of_mono(mono)
@@ -167,7 +167,7 @@ def _absorbed(n: Normal, mono: Mono, facts: Facts) -> Poly:
         if held is False:
             return ZERO
         for atom in sums_ if held is None else ():
-            _, inner, _ = n.opened(atom)
+            _, inner, _ = n.unbind(atom)
             held = held or others.assume_all(inner).decide(lit)
         if held:
             n.note("decided")
@@ -182,7 +182,7 @@ ANGLE_LIMIT = 12
 def exponential(n: Normal, poly: Poly, facts: Facts) -> Poly:
     """e to the power of a polynomial."""
     if n.lifts(poly):
-        return n.lifted(n.exp, poly, facts)
+        return n.split_cases(n.exp, poly, facts)
     rest, factors = {}, [ONE]
     for m, c in poly.terms.items():
         atom = of_mono(m).atom
@@ -203,14 +203,14 @@ def inverse(n: Normal, poly: Poly, facts: Facts) -> Poly:
     if constant is not None:
         return number(1 / constant) if constant else ZERO
     if n.lifts(poly):
-        return n.lifted(n.inverse, poly, facts)
+        return n.split_cases(n.inverse, poly, facts)
     coefficient, content, prim = n.content(poly)
     pows = [_inverse_of(a, k) for a, k in content.pows]
     if prim != ONE:
         pows.append((Atom("inverse", "", (prim,)), 1))
     exponent = None if content.exponent is None else -content.exponent
     n.note("reciprocals")
-    return n.settle(_merged(pows, exponent), facts).scaled(1 / coefficient)
+    return n.settle(_merge_powers(pows, exponent), facts).scale(1 / coefficient)
 
 
 def _inverse_of(atom: Atom, k: int) -> tuple[Atom, int]:
@@ -228,7 +228,7 @@ def root(n: Normal, poly: Poly, facts: Facts) -> Poly:
     if constant is not None:
         return _surd(constant)
     if n.lifts(poly):
-        return n.lifted(n.root, poly, facts)
+        return n.split_cases(n.root, poly, facts)
     coefficient, content, prim = n.content(poly)
     out, kept = [_surd(abs(coefficient))], Mono()
     for a, k in content.pows:
@@ -240,7 +240,7 @@ def root(n: Normal, poly: Poly, facts: Facts) -> Poly:
             else:
                 out.append(_root_of(a).poly)
     if content.exponent is not None:
-        out.append(of_mono(Mono((), (), content.exponent.scaled(Fraction(1, 2)))))
+        out.append(of_mono(Mono((), (), content.exponent.scale(Fraction(1, 2)))))
     left = (prim if coefficient > 0 else -prim) * of_mono(kept)
     if left.constant is None:
         out.append(Atom("root", "", (left,)).poly)
@@ -259,7 +259,7 @@ def _root_of(atom: Atom) -> Atom:
 def function(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:
     """An elementary function other than exp and √."""
     if n.lifts(poly):
-        return n.lifted(lambda p, f: n.function(name, p, f), poly, facts)
+        return n.split_cases(lambda p, f: n.function(name, p, f), poly, facts)
     if name in ("sin", "cos"):
         return _angle(n, name, poly, facts)
     if not poly and name in ("abs", "tanh", "erf", "round"):
@@ -300,7 +300,7 @@ def _logarithm(n: Normal, poly: Poly, facts: Facts) -> Poly:
             and all(n.sign(a.poly, facts) == POSITIVE for a in mono.atoms)
         ):
             n.note("logarithms")
-            parts = [_log_of(n, a, facts).scaled(Fraction(k)) for a, k in mono.pows]
+            parts = [_log_of(n, a, facts).scale(Fraction(k)) for a, k in mono.pows]
             return total([*parts, *([Atom("function", "log", (number(c),)).poly] if c != 1 else [])])
     return Atom("function", "log", (poly,)).poly
 
@@ -312,7 +312,7 @@ _INVERSES = {"inverse": Fraction(-1), "root": Fraction(1, 2), "inverse_root": Fr
 def _log_of(n: Normal, atom: Atom, facts: Facts) -> Poly:
     """The logarithm of a positive factor."""
     if atom.kind in _INVERSES:
-        return n.function("log", atom.args[0], facts).scaled(_INVERSES[atom.kind])
+        return n.function("log", atom.args[0], facts).scale(_INVERSES[atom.kind])
     return Atom("function", "log", (atom.poly,)).poly
 
 
@@ -323,9 +323,9 @@ def _absolute(n: Normal, poly: Poly, facts: Facts) -> Poly:
     factors = _factors(n, prim) if others else []
     if len(factors) > 1:
         n.note("absolute")
-        return n.product([n.function("abs", f, facts) for f in factors], facts).scaled(coefficient)
+        return n.product([n.function("abs", f, facts) for f in factors], facts).scale(coefficient)
     if others or mono.single is not None:
-        return Atom("function", "abs", (prim if c > 0 else -prim,)).poly.scaled(coefficient)
+        return Atom("function", "abs", (prim if c > 0 else -prim,)).poly.scale(coefficient)
     n.note("absolute")
     even = of_mono(Mono((), ((a, k - k % 2) for a, k in mono.pows if k > 1), mono.exponent), coefficient)
     return n.product([even, *(n.function("abs", a.poly, facts) for a, k in mono.pows if k % 2)], facts)
@@ -354,7 +354,7 @@ def _factors(n: Normal, poly: Poly) -> list[Poly]:
     for part in found:
         product = product * part
     ratio = next((c / product.terms[m] for m, c in poly.terms.items() if m in product.terms), None)
-    if ratio is None or product.scaled(ratio) != poly or abs(ratio) != 1:
+    if ratio is None or product.scale(ratio) != poly or abs(ratio) != 1:
         return [poly]
     return found
 
@@ -382,7 +382,7 @@ def _angle(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:
     return n.mul(cos_a, cos_b, facts) - n.mul(sin_a, sin_b, facts)
 
 
-def _merged(pows: list[tuple[Atom, int]], exponent: Poly | None) -> Mono:
+def _merge_powers(pows: list[tuple[Atom, int]], exponent: Poly | None) -> Mono:
     merged: dict[Atom, int] = {}
     for atom, k in pows:
         merged[atom] = merged.get(atom, 0) + k
@@ -403,7 +403,7 @@ def _surd(value: Fraction) -> Poly:
     if isqrt(inner) ** 2 == inner:
         outside, inner = outside * isqrt(inner), 1
     factor = Fraction(outside, value.denominator)
-    return number(factor) if inner == 1 else Atom("root", "", (number(inner),)).poly.scaled(factor)
+    return number(factor) if inner == 1 else Atom("root", "", (number(inner),)).poly.scale(factor)
 
 
 def content(poly: Poly) -> tuple[Fraction, Mono, Poly]:

@@ -27,13 +27,13 @@ def largest(n: Normal, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, 
         if not inner:
             return free
         if found is None:
-            return free + n.mul(factor, n.closed("maximum", symbols, lits, inner), facts)
+            return free + n.mul(factor, n.close_binder("maximum", symbols, lits, inner), facts)
         try:
             again = largest(n, found[0], conjuncts(found[1]), found[2], facts)
         except Unprovable:  # its conditions are no conjunction any more
-            again = n.closed("maximum", symbols, lits, inner)
+            again = n.close_binder("maximum", symbols, lits, inner)
         return free + n.mul(factor, again, facts)
-    return n.closed("maximum", symbols, lits, body)
+    return n.close_binder("maximum", symbols, lits, body)
 
 
 def _factor(n: Normal, symbols: frozenset[Atom], body: Poly, facts: Facts) -> tuple[Poly, Poly]:

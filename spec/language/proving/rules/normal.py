@@ -87,17 +87,17 @@ class Normal:
     """√P, with what is known to be at least 0 taken out."""
     function: Callable[[str, Poly, Facts], Poly]
     """An elementary function other than exp and √."""
-    summed: Callable[[Iterable[Atom], Iterable[Atom], Poly, Facts], Poly]
+    sum_over: Callable[[Iterable[Atom], Iterable[Atom], Poly, Facts], Poly]
     """The sum of a body over bound symbols at which conditions hold."""
     largest: Callable[[Iterable[Atom], Iterable[Atom], Poly, Facts], Poly]
     """The largest value of a body over bound symbols at which conditions hold."""
-    closed: Callable[[str, frozenset[Atom], Iterable[Atom], Poly], Poly]
+    close_binder: Callable[[str, frozenset[Atom], Iterable[Atom], Poly], Poly]
     """A binder with canonical names."""
-    listed: Callable[[tuple[Atom, ...], Iterable[Atom], Poly], Poly]
+    bind_array: Callable[[tuple[Atom, ...], Iterable[Atom], Poly], Poly]
     """An array by its entry at symbols in a range."""
     exists: Callable[[Iterable[Atom], list[Poly], Facts], Poly]
     """The indicator that conditions hold for some values of bound symbols."""
-    replaced: Callable[[Poly, Mapping[Atom, Poly], Facts], Poly]
+    replace_symbols: Callable[[Poly, Mapping[Atom, Poly], Facts], Poly]
     """The polynomial with index symbols replaced."""
     condition_at: Callable[[Atom, Mapping[Atom, Poly], Facts], Poly]
     """A condition with index symbols replaced, not decided by the facts."""
@@ -148,7 +148,7 @@ class Normal:
         """How the latest states of recurrences are unfolded, and which have a derivative, by input and its domain."""
         self.stepped, self.smooth = stepped, smooth
 
-    def recurring(self, state: Recurring) -> None:
+    def remember_state(self, state: Recurring) -> None:
         """Remember what states of this name are."""
         self.states[state.name] = state
 
@@ -174,13 +174,13 @@ class Normal:
         """Use an inequality that holds for all values of some indices."""
         self.schemes = (*self.schemes, scheme)
 
-    def missed(self, case: tuple[Atom, ...]) -> None:
+    def remember_case(self, case: tuple[Atom, ...]) -> None:
         """Remember the case in which a difference did not vanish."""
         self.counter_case = case
 
-    def cancelled(self, value: Poly) -> None:
+    def record_cancellation(self, value: Poly) -> None:
         """Record that something nonzero was cancelled."""
-        self.ledger.met(self.write(value), "≠ 0", "cancelled; its sign follows from its form")
+        self.ledger.record(self.write(value), "≠ 0", "cancelled; its sign follows from its form")
 
     def fresh(self, name: str, mark: str = "~") -> Atom:
         """A symbol that occurs nowhere yet: a bound one (``~``), or a witness (``!``)."""
@@ -222,8 +222,8 @@ class Normal:
                 yield below - atom.poly - 1
         elif atom.kind == "floor":
             over, under = _fraction(atom.args[0])
-            yield over - atom.poly.scaled(Fraction(under))
-            yield atom.poly.scaled(Fraction(under)) + (under - 1) - over
+            yield over - atom.poly.scale(Fraction(under))
+            yield atom.poly.scale(Fraction(under)) + (under - 1) - over
 
     def in_range(self, atom: Atom, facts: Facts) -> bool:
         """Whether the indices of an entry are known to be in range."""
@@ -237,10 +237,10 @@ class Normal:
             return Atom("bool", name, index).poly
         return Atom("look_up" if domain in WHOLE else "entry", name, index).poly
 
-    def decided_entry(self, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
+    def decide_entry(self, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
         """An entry, a Boolean one decided by the facts."""
         out = self.entry(name, index)
-        return self.decided(out.conditions[0], facts) if self.domain(name) == "boolean" else out
+        return self.decide_condition(out.conditions[0], facts) if self.domain(name) == "boolean" else out
 
     def floor(self, poly: Poly) -> Poly:
         """The greatest integer not above an index quotient: ⌊x + k⌋ = ⌊x⌋ + k, ⌊(⌊x⌋ + k)/n⌋ = ⌊(x + k)/n⌋."""
@@ -256,10 +256,10 @@ class Normal:
         for mono, c in rest.terms.items():
             atom = mono.single
             if atom is not None and atom.kind == "floor" and c == Fraction(1, width):
-                return integral + self.floor(rest + (atom.args[0] - atom.poly).scaled(c))
+                return integral + self.floor(rest + (atom.args[0] - atom.poly).scale(c))
         return integral + Atom("floor", "", (rest,)).poly
 
-    def decided(self, lit: Atom, facts: Facts) -> Poly:
+    def decide_condition(self, lit: Atom, facts: Facts) -> Poly:
         """The indicator of a condition: 1 or 0 where it is decided."""
         held = facts.decide(lit)
         if held is None:
@@ -270,14 +270,14 @@ class Normal:
     def mul(self, p: Poly, q: Poly, facts: Facts) -> Poly:
         """The product, multiplied out and reduced."""
         if (value := p.constant) is not None:
-            return q.scaled(value)
+            return q.scale(value)
         if (value := q.constant) is not None:
-            return p.scaled(value)
+            return p.scale(value)
         self.limits.rewrites(len(p.terms) * len(q.terms))
         parts = []
         for m, c in p.terms.items():
             for o, e in q.terms.items():
-                parts.append(self.settle(m.times(o), facts).scaled(times(c, e)))
+                parts.append(self.settle(m.times(o), facts).scale(times(c, e)))
         return total(parts)
 
     def product(self, parts: list[Poly], facts: Facts) -> Poly:
@@ -295,7 +295,7 @@ class Normal:
         """Whether a function of the polynomial is split by a condition in it."""
         return any(m.lits for m in poly.terms)
 
-    def lifted(self, function: Callable[[Poly, Facts], Poly], poly: Poly, facts: Facts) -> Poly:
+    def split_cases(self, function: Callable[[Poly, Facts], Poly], poly: Poly, facts: Facts) -> Poly:
         """f(χa + b) = χ f(a+b) + (1-χ) f(b)."""
         self.note("cases")
         lit = poly.conditions[0]
@@ -311,7 +311,7 @@ class Normal:
             self._contents[poly.key] = self.own_content(poly)
         return self._contents[poly.key]
 
-    def oriented(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
+    def find_orientations(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
         """Pairs (±1, Q) such that the polynomial has ± the sign of Q, Q free of known positive factors."""
         if not poly.terms:
             return []
@@ -340,7 +340,7 @@ class Normal:
         """Remember that the polynomial has these signs wherever the facts and the conditions hold: all that was used."""
         self.signs.certify(poly, mask, (*lits, *facts.added), facts)
 
-    def opened(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
+    def unbind(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
         """The bound symbols (fresh), conditions and body of a binder."""
         return self.open_binder(atom, mark)
 
@@ -376,18 +376,18 @@ class Signs:
             return found
         if self._open.get(place) == self._certified:
             return ANY_SIGN
-        left_out = limits.left_out("estimate", "step")
+        left_out = limits.count_left_out("estimate", "step")
         self._found[place], circles = ANY_SIGN, self._circles
         found = self._found[place] = self.n.own_sign(poly, facts)
         if found == ANY_SIGN:
             del self._found[place]  # a certificate may decide it later
-            if self._circles == circles and limits.left_out("estimate", "step") == left_out:
+            if self._circles == circles and limits.count_left_out("estimate", "step") == left_out:
                 self._open[place] = self._certified
         return found
 
     def certify(self, poly: Poly, mask: int, lits: tuple[Atom, ...], facts: Facts) -> None:
         """Remember that a polynomial has these signs wherever the conditions hold."""
-        for factor, prim in self.n.oriented(poly, facts):
+        for factor, prim in self.n.find_orientations(poly, facts):
             held = mask if factor > 0 else mirror(mask)
             known = self._certificates.setdefault(prim.key, [])
             says_as_much = (not signs & ~held and set(fewer) <= set(lits) for signs, fewer in known)
@@ -402,4 +402,4 @@ class Signs:
 
 def _fraction(poly: Poly) -> tuple[Poly, int]:
     factor, prim = whole(poly)
-    return prim.scaled(Fraction(factor.numerator)), factor.denominator
+    return prim.scale(Fraction(factor.numerator)), factor.denominator

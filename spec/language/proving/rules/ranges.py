@@ -29,31 +29,31 @@ def split_at(n: Normal, wide: Atom, narrow: Atom, facts: Facts) -> Poly | None:
     rest = rebuild(
         n, n.product([_indicator(n, wide.lits), opposite, wide.body or ONE], n.empty), change, n.empty
     )
-    return narrow.poly + n.summed(fresh.values(), (), rest, facts)
+    return narrow.poly + n.sum_over(fresh.values(), (), rest, facts)
 
 
 def split_by_parity(n: Normal, atom: Atom, facts: Facts) -> Poly | None:
     """Σ over the even indices of a range as Σ over their halves."""
-    bound, lits, body = n.opened(atom)
+    bound, lits, body = n.unbind(atom)
     for symbol in bound:
-        even = n.equal(symbol.poly - n.floor(symbol.poly.scaled(Fraction(1, 2))).scaled(Fraction(2)), n.empty)
+        even = n.equal(symbol.poly - n.floor(symbol.poly.scale(Fraction(1, 2))).scale(Fraction(2)), n.empty)
         if set(even.conditions) & set(lits):
             n.note("parity")
             rest = n.mul(_indicator(n, (lit for lit in lits if lit not in even.conditions)), body, n.empty)
-            halved = n.replaced(rest, {symbol: symbol.poly.scaled(Fraction(2))}, n.empty)
-            return n.summed(bound, (), halved, facts)
+            halved = n.replace_symbols(rest, {symbol: symbol.poly.scale(Fraction(2))}, n.empty)
+            return n.sum_over(bound, (), halved, facts)
     return None
 
 
 def joined_blocks(n: Normal, atom: Atom, facts: Facts) -> Poly | None:
     """Σ over blocks of Σ over the places in each as Σ over all of them, where it does not matter in which block one lies."""
-    bound, lits, body = n.opened(atom)
+    bound, lits, body = n.unbind(atom)
     for block in bound:
         for place in bound:
             found = None if block == place else _all_places(n, block, place, lits, body, facts)
             if found is not None:
                 n.note("blocks")
-                return n.summed(set(bound) - {block}, (), found, facts)
+                return n.sum_over(set(bound) - {block}, (), found, facts)
     return None
 
 
@@ -71,13 +71,16 @@ def _all_places(
     if block in width.symbols or not facts.assume_all(outside).nonnegative(width):
         return None
     if block not in low.symbols:  # places counted within each block: count them on
-        body = n.replaced(body, {place: place.poly - n.mul(block.poly, width, n.empty)}, n.empty)
+        body = n.replace_symbols(body, {place: place.poly - n.mul(block.poly, width, n.empty)}, n.empty)
         low, high = (end + n.mul(block.poly, width, n.empty) for end in ends)
-    elif n.replaced(low, {block: block.poly + 1}, n.empty) - low != width:
+    elif n.replace_symbols(low, {block: block.poly + 1}, n.empty) - low != width:
         return None
     if block in body.symbols:
         return None
-    begins, ends_at = n.replaced(low, {block: first}, n.empty), n.replaced(high, {block: last}, n.empty)
+    begins, ends_at = (
+        n.replace_symbols(low, {block: first}, n.empty),
+        n.replace_symbols(high, {block: last}, n.empty),
+    )
     within = [n.at_least_zero(gap, n.empty) for gap in (place.poly - begins, ends_at - place.poly)]
     return n.product([_indicator(n, outside), *within, body], n.empty)
 
@@ -89,7 +92,7 @@ def _ends(symbol: Atom, lits: list[Atom]) -> tuple[Poly, Poly] | None:
     for lit in about:
         linear = lit.args[0].linear_in(symbol) if lit.kind == "ge" else None
         if linear is not None and abs(linear[0]) == 1:
-            found[int(linear[0])] = linear[1].scaled(-linear[0])
+            found[int(linear[0])] = linear[1].scale(-linear[0])
     return (found[1], found[-1]) if len(about) == len(found) == 2 else None
 
 

@@ -28,7 +28,7 @@ from spec.language.proving.terms.polynomials import (
 from spec.language.proving.terms.replacing import Change, rebuild, rebuild_condition
 
 
-def summed(n: Normal, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
+def sum_over(n: Normal, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
     """Σ over the bound symbols at which the conditions hold, in normal form."""
     bound, lits = frozenset(bound), tuple(lits)
     if len(body.terms) > 1:
@@ -36,17 +36,17 @@ def summed(n: Normal, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, f
     parts = []
     for mono, c in body.ordered:
         inner = Mono((), mono.pows, mono.exponent)
-        parts.append(_one(n, bound, frozenset((*lits, *mono.lits)), inner, facts).scaled(c))
+        parts.append(_one(n, bound, frozenset((*lits, *mono.lits)), inner, facts).scale(c))
     return total(parts)
 
 
 def _one(n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, facts: Facts) -> Poly:
-    bound, lits, body = _merged(n, bound, lits, mono)
+    bound, lits, body = _merge_nested_sums(n, bound, lits, mono)
     if body is not None:
-        return summed(n, bound, lits, body, facts)
+        return sum_over(n, bound, lits, body, facts)
     if not bound:
-        return _guarded(n, lits, mono, facts)
-    for shorter in (_collapsed, _alone):
+        return _apply_conditions(n, lits, mono, facts)
+    for shorter in (_collapse_delta, _alone):
         fewer = shorter(n, bound, lits, mono, facts)
         if fewer is not None:
             return fewer
@@ -56,22 +56,22 @@ def _one(n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, f
         return ZERO
     settled = n.settle(mono, inner)
     if settled != of_mono(mono):
-        return summed(n, bound, lits, settled, facts)
-    for step in (_cancelled_inside, _reindexed):
+        return sum_over(n, bound, lits, settled, facts)
+    for step in (_cancel_inner_sum, _reindex_by_permutation):
         result = step(n, bound, lits, mono, inner, facts)
         if result is not None:
             return result
-    return _split(n, bound, _needed(lits, facts), mono, facts)
+    return _split_factors(n, bound, _drop_implied(lits, facts), mono, facts)
 
 
-def _guarded(n: Normal, lits: frozenset[Atom], mono: Mono, facts: Facts) -> Poly:
+def _apply_conditions(n: Normal, lits: frozenset[Atom], mono: Mono, facts: Facts) -> Poly:
     out = of_mono(mono)
     for lit in sorted(lits, key=lambda x: x.key):
-        out = n.mul(n.decided(lit, facts), out, facts)
+        out = n.mul(n.decide_condition(lit, facts), out, facts)
     return out
 
 
-def _merged(
+def _merge_nested_sums(
     n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono
 ) -> tuple[frozenset[Atom], frozenset[Atom], Poly | None]:
     """Merge sums that depend on a bound symbol into the sum around them; None when there is none."""
@@ -82,12 +82,12 @@ def _merged(
     body = of_mono(Mono((), ((a, k) for a, k in mono.pows if (a, k) not in nested), mono.exponent))
     for atom, k in nested:
         for _ in range(k):
-            new, conditions, inner = n.opened(atom)
+            new, conditions, inner = n.unbind(atom)
             bound, lits, body = bound | set(new), lits | set(conditions), body * inner
     return bound, lits, body
 
 
-def _collapsed(
+def _collapse_delta(
     n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, facts: Facts
 ) -> Poly | None:
     """Σ_j δ(j, e) f(j) = f(e) where e is in range: the delta's index is replaced, the range stays as a condition on e."""
@@ -99,9 +99,9 @@ def _collapsed(
             if linear is None or abs(linear[0]) != 1:
                 continue
             n.note("collapse")
-            value = {symbol: linear[1].scaled(-linear[0])}
-            body = n.replaced(of_mono(Mono(lits - {lit}, mono.pows, mono.exponent)), value, facts)
-            return summed(n, bound - {symbol}, (), body, facts)
+            value = {symbol: linear[1].scale(-linear[0])}
+            body = n.replace_symbols(of_mono(Mono(lits - {lit}, mono.pows, mono.exponent)), value, facts)
+            return sum_over(n, bound - {symbol}, (), body, facts)
     return None
 
 
@@ -113,16 +113,16 @@ def _alone(n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono,
             linear = lit.args[0].linear_in(symbol) if lit.kind == "ge" else None
             if linear is not None and abs(linear[0]) == 1:
                 sign = int(linear[0])
-                ends[sign][linear[1].scaled(Fraction(-sign))] = lit
+                ends[sign][linear[1].scale(Fraction(-sign))] = lit
         for value in sorted(ends[1].keys() & ends[-1].keys(), key=lambda p: p.key):
             n.note("alone")
             rest = lits - {ends[1][value], ends[-1][value]}
-            body = n.replaced(of_mono(Mono(rest, mono.pows, mono.exponent)), {symbol: value}, facts)
-            return summed(n, bound - {symbol}, (), body, facts)
+            body = n.replace_symbols(of_mono(Mono(rest, mono.pows, mono.exponent)), {symbol: value}, facts)
+            return sum_over(n, bound - {symbol}, (), body, facts)
     return None
 
 
-def _needed(lits: frozenset[Atom], facts: Facts) -> frozenset[Atom]:
+def _drop_implied(lits: frozenset[Atom], facts: Facts) -> frozenset[Atom]:
     """The conditions without those that the others imply."""
     kept = set(lits)
     for lit in sorted(lits, key=lambda x: (-len(x.key), x.key)):
@@ -141,7 +141,7 @@ def _looks_up(lit: Atom) -> bool:
     return any(a.kind == "look_up" for a in inside(lit))
 
 
-def _cancelled_inside(
+def _cancel_inner_sum(
     n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, inner: Facts, facts: Facts
 ) -> Poly | None:
     """Σ_i Σ_j f(i,j) · 1/Σ_j f(i,j): an inner sum against its own reciprocal."""
@@ -159,23 +159,23 @@ def _cancelled_inside(
             }:
                 continue
             here = facts.assume_all(sorted(lits - part_lits, key=lambda x: x.key))
-            if summed(n, (symbol,), part_lits, of_mono(part), here) != whole.poly:
+            if sum_over(n, (symbol,), part_lits, of_mono(part), here) != whole.poly:
                 continue
             remaining = rest.times(Mono((), ((whole, 1),)))
             return (
-                summed(n, bound - {symbol}, lits - part_lits, n.settle(remaining, here), facts)
+                sum_over(n, bound - {symbol}, lits - part_lits, n.settle(remaining, here), facts)
                 if (n.settle(remaining, here) != of_mono(remaining))
                 else None
             )
     return None
 
 
-def _reindexed(
+def _reindex_by_permutation(
     n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, inner: Facts, facts: Facts
 ) -> Poly | None:
     """Σ_j f(π[±j + e]) = Σ_j f(j) for a permutation π, when ±j + e runs over its whole range."""
     found = unpermuted(n, bound, lits, of_mono(mono))
-    return None if found is None else summed(n, found[0], (), n.mul(found[1], found[2], n.empty), facts)
+    return None if found is None else sum_over(n, found[0], (), n.mul(found[1], found[2], n.empty), facts)
 
 
 def unpermuted(
@@ -216,7 +216,9 @@ def _factors_with(mono: Mono, symbols: frozenset[Atom]) -> tuple[Mono, Mono]:
     return Mono((), inside, Poly(exponents[0])), Mono((), outside, Poly(exponents[1]))
 
 
-def _split(n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, facts: Facts) -> Poly:
+def _split_factors(
+    n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, facts: Facts
+) -> Poly:
     """Take out what is free of the bound symbols and separate factors that share none of them."""
     inside, outside = _factors_with(mono, bound)
     if outside != UNIT:
@@ -224,10 +226,10 @@ def _split(n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono,
     groups = list(_components(bound, lits, inside))
     if len(groups) > 1 or any(a.kind == "sum" for a in outside.atoms):
         n.note("independent")
-    parts = [_guarded(n, frozenset(lit for lit in lits if not lit.symbols & bound), outside, facts)]
+    parts = [_apply_conditions(n, frozenset(lit for lit in lits if not lit.symbols & bound), outside, facts)]
     for symbols in groups:
         own = frozenset(lit for lit in lits if lit.symbols & symbols)
-        parts.append(_closed_sum(n, symbols, own, _factors_with(inside, symbols)[0], facts))
+        parts.append(_close_sum(n, symbols, own, _factors_with(inside, symbols)[0], facts))
     return n.product(parts, facts)
 
 
@@ -247,14 +249,14 @@ def _components(bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono) -> It
         yield frozenset(group)
 
 
-def _closed_sum(n: Normal, symbols: frozenset[Atom], lits: frozenset[Atom], mono: Mono, facts: Facts) -> Poly:
+def _close_sum(n: Normal, symbols: frozenset[Atom], lits: frozenset[Atom], mono: Mono, facts: Facts) -> Poly:
     if mono == UNIT and len(symbols) == 1 and all(lit.kind == "ge" for lit in lits):
         (symbol,) = symbols
         count = _count(symbol, lits)
         if count is not None and facts.nonnegative(count):
             n.note("count")
             return count
-    return n.closed("sum", symbols, lits, of_mono(mono))
+    return n.close_binder("sum", symbols, lits, of_mono(mono))
 
 
 def _count(symbol: Atom, lits: frozenset[Atom]) -> Poly | None:

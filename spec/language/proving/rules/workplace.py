@@ -19,12 +19,12 @@ from spec.language.proving.rules.elementary import (
 )
 from spec.language.proving.rules.maxima import largest
 from spec.language.proving.rules.normal import Normal
-from spec.language.proving.rules.sums import summed
+from spec.language.proving.rules.sums import sum_over
 from spec.language.proving.signs.of_terms import sign
-from spec.language.proving.terms.binders import closed, exists, listed, opened
+from spec.language.proving.terms.binders import bind_array, close_binder, exists, open_binder
 from spec.language.proving.terms.polynomials import Atom, Poly
 from spec.language.proving.terms.replacing import Change, rebuild, rebuild_condition
-from spec.language.proving.terms.writing import written
+from spec.language.proving.terms.writing import write_polynomial
 
 
 def make_normal() -> Normal:
@@ -32,7 +32,7 @@ def make_normal() -> Normal:
     return Normal(_RULES)
 
 
-def _replaced(n: Normal, poly: Poly, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
+def _replace_symbols(n: Normal, poly: Poly, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
     return rebuild(n, poly, Change(symbols=symbols), facts)
 
 
@@ -51,13 +51,13 @@ _RULES: Mapping[str, Callable[..., Any]] = {
     "function": function,
     "own_content": lambda _, poly: content(poly),
     "own_sign": sign,
-    "summed": summed,
+    "sum_over": sum_over,
     "largest": largest,
-    "closed": closed,
-    "listed": listed,
+    "close_binder": close_binder,
+    "bind_array": bind_array,
     "exists": exists,
-    "open_binder": opened,
-    "replaced": _replaced,
+    "open_binder": open_binder,
+    "replace_symbols": _replace_symbols,
     "condition_at": _condition_at,
-    "write": written,
+    "write": write_polynomial,
 }

@@ -52,7 +52,7 @@ def triangle(n: Normal, poly: Poly, facts: Facts) -> int:
             for atom, k in mono.pows:
                 if c > 0 or k != 1 or atom.kind != "function" or atom.name != "abs":
                     continue
-                larger = _spread(n, atom.args[0], facts)
+                larger = _sum_of_magnitudes(n, atom.args[0], facts)
                 if larger is None:
                     continue
                 lower = _with(n, side, mono, c, atom, larger, facts)
@@ -62,7 +62,7 @@ def triangle(n: Normal, poly: Poly, facts: Facts) -> int:
     return ANY_SIGN
 
 
-def _spread(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
+def _sum_of_magnitudes(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
     """The absolute values of the terms, those of sums included; None for what has a single term."""
     parts, split = [], len(poly.terms) > 1
     for mono, c in poly.terms.items():
@@ -71,9 +71,9 @@ def _spread(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
             value = n.function("abs", atom.poly, facts)
             if atom.kind == "sum":
                 split = True
-                bound, lits, body = n.opened(atom)
+                bound, lits, body = n.unbind(atom)
                 inner = n.function("abs", body, facts.assume_all(lits))
-                value = n.summed(bound, lits, inner, facts)
+                value = n.sum_over(bound, lits, inner, facts)
             factors.append(n.power(value, k, facts))
         parts.append(n.product(factors, facts))
     return total(parts) if split else None
@@ -101,7 +101,7 @@ def part(n: Normal, poly: Poly, facts: Facts) -> int:
 
 def _terms(n: Normal, atom: Atom, poly: Poly, facts: Facts) -> Iterator[Poly]:
     """The terms of a sum, all of them at least 0, or of a maximum, at indices that occur elsewhere and are permitted."""
-    (symbol,), lits, body = n.opened(atom)
+    (symbol,), lits, body = n.unbind(atom)
     if atom.kind == "sum" and n.sign(body, facts.assume_all(lits)) & NEGATIVE:
         return
     tried: set[str] = set()
@@ -111,7 +111,7 @@ def _terms(n: Normal, atom: Atom, poly: Poly, facts: Facts) -> Iterator[Poly]:
                 continue
             tried.add(at.key)
             if all(facts.shows(n.condition_at(lit, {symbol: at}, facts)) for lit in lits):
-                yield n.replaced(body, {symbol: at}, facts)
+                yield n.replace_symbols(body, {symbol: at}, facts)
 
 
 def by_factors(n: Normal, poly: Poly, facts: Facts) -> int:
@@ -134,7 +134,7 @@ def _with(
     rest = of_mono(Mono(mono.lits, ((a, k) for a, k in mono.pows if a != atom), mono.exponent))
     if n.sign(rest, facts) & NEGATIVE:
         return None
-    return poly - of_mono(mono, c) + n.mul(rest.scaled(c), value, facts)
+    return poly - of_mono(mono, c) + n.mul(rest.scale(c), value, facts)
 
 
 def of_logarithm(n: Normal, poly: Poly, facts: Facts) -> int:
@@ -152,12 +152,12 @@ def of_logarithm(n: Normal, poly: Poly, facts: Facts) -> int:
     (size,) = sizes
     above, below, rest = ONE, ONE, poly
     for atom, c in found:
-        rest = rest - atom.poly.scaled(c)
+        rest = rest - atom.poly.scale(c)
         if c > 0:
             above = n.mul(above, atom.args[0], facts)
         else:
             below = n.mul(below, atom.args[0], facts)
-    mask = n.sign(n.mul(above, n.exp(rest.scaled(1 / size), facts), facts) - below, facts)
+    mask = n.sign(n.mul(above, n.exp(rest.scale(1 / size), facts), facts) - below, facts)
     if mask != ANY_SIGN:
         n.note("monotone")
     return mask
@@ -185,11 +185,11 @@ def against_maximum(n: Normal, poly: Poly, facts: Facts) -> int:
         atom = mono.pows[0][0]
         if atom.kind != "maximum":
             continue
-        member = (of_mono(mono, c) - poly).scaled(1 / c)
-        bound, lits, body = n.opened(atom)
+        member = (of_mono(mono, c) - poly).scale(1 / c)
+        bound, lits, body = n.unbind(atom)
         for candidate in sorted(member.symbols, key=lambda s: s.key):
             values = {bound[0]: candidate.poly}
-            if len(bound) > 1 or n.replaced(body, values, facts) != member:
+            if len(bound) > 1 or n.replace_symbols(body, values, facts) != member:
                 continue
             if all(facts.shows(n.condition_at(lit, values, facts)) for lit in lits):
                 n.note("member")
@@ -202,7 +202,7 @@ def at_largest(n: Normal, poly: Poly, facts: Facts) -> int:
     if not n.limits.allows("estimate", DEPTH):
         return ANY_SIGN
     for atom in sorted({a for m in poly.terms for a in m.atoms if a.kind == "maximum"}, key=lambda a: a.key):
-        bound, lits, body = n.opened(atom)
+        bound, lits, body = n.unbind(atom)
         if facts.witness(bound, lits) is None:
             continue
         here = facts.assume_all(lits)
@@ -283,7 +283,7 @@ def _tangents_within(n: Normal, poly: Poly, facts: Facts) -> Iterator[Poly]:
         for mono, c in n.mul(poly, n.exp(-z, facts), facts).terms.items():
             lowered = None if mono.exponent is None or c < 0 else _within(n, mono, mono.exponent, facts)
             found |= lowered is not None
-            lower += of_mono(mono, c) if lowered is None else lowered.scaled(c)
+            lower += of_mono(mono, c) if lowered is None else lowered.scale(c)
         if found:
             yield lower
 
@@ -294,13 +294,13 @@ def _within(n: Normal, mono: Mono, exponent: Poly, facts: Facts) -> Poly | None:
         rest = of_mono(Mono(mono.lits, ((a, k) for a, k in mono.pows if a != atom)))
         if atom.kind != "sum" or power != 1 or n.sign(rest, facts) & NEGATIVE:
             continue
-        bound, lits, body = n.opened(atom)
+        bound, lits, body = n.unbind(atom)
         inner = facts.assume_all(lits)
         plain = [(of_mono(Mono(m.lits, m.pows), c), m.exponent or Poly()) for m, c in body.terms.items()]
         if all(m.exponent is None for m in body.terms) or any(n.sign(a, inner) & NEGATIVE for a, _ in plain):
             continue
         terms = (n.mul(a, ONE + x + exponent, inner) for a, x in plain)
-        return n.mul(rest, n.summed(bound, lits, total(list(terms)), facts), facts)
+        return n.mul(rest, n.sum_over(bound, lits, total(list(terms)), facts), facts)
     return None
 
 
@@ -322,7 +322,7 @@ def sign(n: Normal, poly: Poly, facts: Facts) -> int:
     constant = poly.constant
     if constant is not None:
         return POSITIVE if constant > 0 else NEGATIVE if constant < 0 else NULL
-    mask = _known(n, poly, facts)
+    mask = _known_sign(n, poly, facts)
     if poly.is_index:
         mask &= _index_sign(poly, facts)
     if mask in (POSITIVE, NEGATIVE, NULL):
@@ -337,10 +337,10 @@ def sign(n: Normal, poly: Poly, facts: Facts) -> int:
     return mask
 
 
-def _known(n: Normal, poly: Poly, facts: Facts) -> int:
+def _known_sign(n: Normal, poly: Poly, facts: Facts) -> int:
     """The sign by an assumption or a certificate."""
     mask = ANY_SIGN
-    for factor, prim in n.oriented(poly, facts):
+    for factor, prim in n.find_orientations(poly, facts):
         found = facts.signs.get(prim.key, ANY_SIGN)
         for held, lits in n.signs.certificates(prim.key):
             if found & ~held and all(facts.decide(lit) for lit in lits):
@@ -362,7 +362,7 @@ def _index_sign(poly: Poly, facts: Facts) -> int:
 
 def _structure(n: Normal, poly: Poly, facts: Facts) -> int:
     mask = NULL
-    for mono, c in _complemented(poly):
+    for mono, c in _complement_sums(poly):
         own = _mono_sign(n, mono, facts)
         mask = sum_sign(mask, own if c > 0 else mirror(own))
         if mask == ANY_SIGN:
@@ -370,7 +370,7 @@ def _structure(n: Normal, poly: Poly, facts: Facts) -> int:
     return mask
 
 
-def _bounded(n: Normal, poly: Poly, facts: Facts) -> int:
+def _sign_by_bounds(n: Normal, poly: Poly, facts: Facts) -> int:
     """Terms against what they cannot exceed: |x·sin y| ≤ |x|, so for cos and shares; |x·tanh y| < |x| for x ≠ 0."""
     for factor, side in ((1, poly), (-1, -poly)):
         balance: dict[Mono, Fraction] = {}
@@ -413,10 +413,10 @@ def _monotone(n: Normal, poly: Poly, facts: Facts) -> int:
     for mono, _ in terms:
         if any(n.sign(a.poly, facts) != POSITIVE for a in mono.atoms):
             return ANY_SIGN
-        powers = (n.function("log", a.poly, facts).scaled(Fraction(k)) for a, k in mono.pows)
+        powers = (n.function("log", a.poly, facts).scale(Fraction(k)) for a, k in mono.pows)
         logs.append(total([*powers, *([mono.exponent] if mono.exponent is not None else [])]))
     mask = ANY_SIGN
-    for factor, inner in n.oriented(poly, facts):
+    for factor, inner in n.find_orientations(poly, facts):
         if inner == prim:
             own = n.sign(logs[0] - logs[1], facts)
             own = own if terms[0][1] > 0 else mirror(own)
@@ -426,9 +426,9 @@ def _monotone(n: Normal, poly: Poly, facts: Facts) -> int:
     return mask
 
 
-def _cleared(n: Normal, poly: Poly, facts: Facts) -> int:
+def _sign_by_clearing(n: Normal, poly: Poly, facts: Facts) -> int:
     """The sign after positive factors are taken out and positive denominators multiplied out."""
-    for factor, inner in n.oriented(poly, facts):
+    for factor, inner in n.find_orientations(poly, facts):
         kinds = ("inverse", "inverse_root")
         for atom in sorted({a for m in inner.terms for a in m.atoms if a.kind in kinds}, key=lambda a: a.key):
             if n.sign(atom.args[0], facts) == POSITIVE:
@@ -458,7 +458,7 @@ def _case_by_case(n: Normal, poly: Poly, facts: Facts) -> int:
     return ANY_SIGN
 
 
-def _complemented(poly: Poly) -> list[tuple[Mono, Fraction]]:
+def _complement_sums(poly: Poly) -> list[tuple[Mono, Fraction]]:
     """The terms, with Σ f - Σ over the indices with a condition written as Σ over those without it."""
     terms = dict(poly.terms)
     for mono, c in poly.ordered:
@@ -498,7 +498,7 @@ def _mono_sign(n: Normal, mono: Mono, facts: Facts) -> int:
 
 def atom_sign(n: Normal, atom: Atom, facts: Facts) -> int:
     """The signs that an atom can have."""
-    known = _known(n, atom.poly, facts)
+    known = _known_sign(n, atom.poly, facts)
     return known & _atom_structure(n, atom, facts)
 
 
@@ -544,7 +544,7 @@ def _function_sign(n: Normal, atom: Atom, facts: Facts) -> int:
 
 
 def _binder_sign(n: Normal, atom: Atom, facts: Facts) -> int:
-    bound, lits, body = n.opened(atom)
+    bound, lits, body = n.unbind(atom)
     inner = facts.assume_all(lits)
     return binder_sign(atom.kind, n.sign(body, inner), lambda: facts.witness(bound, lits) is not None)
 
@@ -578,7 +578,7 @@ def times_power(n: Normal, poly: Poly, value: Poly, facts: Facts) -> Poly:
 
 _ATTEMPTS = (
     against_maximum,
-    _bounded,
+    _sign_by_bounds,
     index_part,
     by_factors,
     triangle,
@@ -587,7 +587,7 @@ _ATTEMPTS = (
     above_tangent,
     of_logarithm,
     part,
-    _cleared,
+    _sign_by_clearing,
     _case_by_case,
     at_largest,
     a_step_earlier,

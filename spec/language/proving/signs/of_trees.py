@@ -91,12 +91,12 @@ class TreeSigns:
             return self._case(node, frame, facts)
         if isinstance(node, SumOf | MaxOf):
             return self._binder(node, frame, facts)
-        return self._looked_up(node, frame, facts)
+        return self._look_up_sign(node, frame, facts)
 
-    def _looked_up(self, node: Any, frame: Frame, facts: Facts) -> int:
+    def _look_up_sign(self, node: Any, frame: Frame, facts: Facts) -> int:
         """The signs of what stands for something else: an option chosen, an entry, a formula applied."""
         if isinstance(node, Choice):
-            return self.sign(self.reader.chosen(node, frame), frame, facts)
+            return self.sign(self.reader.choose_option(node, frame), frame, facts)
         if isinstance(node, Ref):
             index = tuple(self.reader.index(part, frame, facts) for part in node.index)
             return self._entry(node.tensor, index, frame, facts)
@@ -152,7 +152,7 @@ class TreeSigns:
         if isinstance(node, SumOf) and isinstance(body, Case) and body.args[2] == lift(0):
             condition, body = Both(condition, body.args[0]), body.args[1]
         where = reader.condition(condition, inner, here)
-        lits = (*here.added[len(facts.added) :], *signed(where))
+        lits = (*here.added[len(facts.added) :], *split_conjunction(where))
         here = here.assume_value(where)
         if not where or here.impossible:
             return NULL
@@ -164,7 +164,7 @@ class TreeSigns:
         unfolding = self.reader.unfolding
         if unfolding.is_recurrent(tensor, frame):
             return ANY_SIGN
-        meaning = unfolding.meaning(tensor, index, frame, facts)
+        meaning = unfolding.find_meaning(tensor, index, frame, facts)
         if meaning is None:
             return ANY_SIGN
         out = NULL
@@ -190,7 +190,7 @@ class TreeSigns:
 
     # Obligations ---------------------------------------------------------------------------------------------------------
 
-    def required(self, node: Any, allowed: int, relation: str, frame: Frame, facts: Facts) -> Poly:
+    def require_sign(self, node: Any, allowed: int, relation: str, frame: Frame, facts: Facts) -> Poly:
         """The value of a tree whose sign must be one of those allowed: an obligation."""
         self.n.note("signs")
         value = self.reader.value(node, frame, facts)
@@ -198,8 +198,8 @@ class TreeSigns:
         if mask & ~allowed:
             mask = self.n.sign(value, facts)
         if mask & ~allowed:
-            raise Undischarged(self.reader.text(node, frame, relation), self.known(facts))
-        self.n.ledger.met(node, relation, self.reason(node), frame.where)
+            raise Undischarged(self.reader.text(node, frame, relation), self.describe_known(facts))
+        self.n.ledger.record(node, relation, self.reason(node), frame.where)
         if value.constant is None:
             fewer = facts.about(value.symbols)
             enough = fewer is facts or self._suffices(fewer, node, value, mask, frame)
@@ -208,7 +208,7 @@ class TreeSigns:
 
     def _suffices(self, facts: Facts, node: Any, value: Poly, mask: int, frame: Frame) -> bool:
         """Whether fewer facts tell as much: that the tree is this value, and that it has these signs."""
-        entered = self.reader.unfolding.entered(frame)
+        entered = self.reader.unfolding.walk_outer_facts(frame)
         if not all(facts.decide(lit) for known in entered for lit in known.added):
             return False
         try:
@@ -217,12 +217,12 @@ class TreeSigns:
         except (Undischarged, Unprovable):
             return False
 
-    def known(self, facts: Facts) -> str:
+    def describe_known(self, facts: Facts) -> str:
         """What is known at a place beside ranges, as text."""
         return ", ".join(condition_text(self.n, lit) for lit in facts.added if lit.kind != "ge")
 
 
-def signed(condition: Poly) -> tuple[Atom, ...]:
+def split_conjunction(condition: Poly) -> tuple[Atom, ...]:
     """The conditions, some of them negated, whose conjunction an indicator expresses; what else it says is left out.
 
     Leaving a conjunct out would be wrong for a witness, so an indicator that is no such conjunction gives an impossible one.

@@ -20,14 +20,14 @@ Names = Mapping[Atom, Atom]
 """Fresh symbols, one for each symbol that is renamed."""
 
 
-def renamed(poly: Poly, names: Names) -> Poly:
+def rename_symbols(poly: Poly, names: Names) -> Poly:
     """A polynomial with fresh names for some of its free symbols."""
     if names.keys().isdisjoint(poly.symbols):
         return poly
-    return Poly.of({_renamed_mono(mono, names): c for mono, c in poly.terms.items()})
+    return Poly.of({_rename_mono(mono, names): c for mono, c in poly.terms.items()})
 
 
-def renamed_atom(atom: Atom, names: Names) -> Atom:
+def rename_atom(atom: Atom, names: Names) -> Atom:
     """An atom with fresh names for some of its free symbols."""
     if names.keys().isdisjoint(atom.symbols):
         return atom
@@ -35,20 +35,20 @@ def renamed_atom(atom: Atom, names: Names) -> Atom:
         return names[atom]
     if not names.keys().isdisjoint(atom.bound):  # bound anew inside, a name means another index there
         names = {symbol: name for symbol, name in names.items() if symbol not in atom.bound}
-    args = tuple(renamed(arg, names) for arg in atom.args)
-    lits = tuple(renamed_atom(lit, names) for lit in atom.lits)
+    args = tuple(rename_symbols(arg, names) for arg in atom.args)
+    lits = tuple(rename_atom(lit, names) for lit in atom.lits)
     ordered = tuple(sorted(lits, key=lambda lit: lit.key))
-    body = None if atom.body is None else renamed(atom.body, names)
+    body = None if atom.body is None else rename_symbols(atom.body, names)
     return Atom(atom.kind, atom.name, args, atom.bound, ordered, body)
 
 
-def _renamed_mono(mono: Mono, names: Names) -> Mono:
+def _rename_mono(mono: Mono, names: Names) -> Mono:
     if names.keys().isdisjoint(mono.symbols):
         return mono
     return Mono(
-        (renamed_atom(lit, names) for lit in mono.lits),
-        ((renamed_atom(atom, names), k) for atom, k in mono.pows),
-        None if mono.exponent is None else renamed(mono.exponent, names),
+        (rename_atom(lit, names) for lit in mono.lits),
+        ((rename_atom(atom, names), k) for atom, k in mono.pows),
+        None if mono.exponent is None else rename_symbols(mono.exponent, names),
     )
 
 
@@ -62,15 +62,15 @@ MOST_ORDERS = 5040
 """How many orders of bound symbols are compared at most when a binder is closed."""
 
 
-def opened(n: Normal, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
+def open_binder(n: Normal, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
     """The bound symbols, renamed to fresh ones, with conditions and body."""
     names = {v: n.fresh("k", mark) for v in atom.bound}
-    lits = tuple(renamed_atom(lit, names) for lit in atom.lits)
-    body = ONE if atom.body is None else renamed(atom.body, names)
+    lits = tuple(rename_atom(lit, names) for lit in atom.lits)
+    body = ONE if atom.body is None else rename_symbols(atom.body, names)
     return tuple(names.values()), lits, body
 
 
-def closed(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
+def close_binder(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
     """A binder with canonical names for its bound symbols: the least over their permutations, shifts and reflections."""
     lits = tuple(lits)
     height = 1 + _height(lits, body)
@@ -92,12 +92,12 @@ def closed(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom],
     return best
 
 
-def listed(n: Normal, symbols: tuple[Atom, ...], lits: Iterable[Atom], body: Poly) -> Poly:
+def bind_array(n: Normal, symbols: tuple[Atom, ...], lits: Iterable[Atom], body: Poly) -> Poly:
     """An array by its entry at symbols in a range, in their order; the entry itself where there are none."""
     lits = tuple(lits)
     if not symbols:
         return body
-    found = _named(n, "array", symbols, 1 + _height(lits, body), lits, body)
+    found = _name_canonically(n, "array", symbols, 1 + _height(lits, body), lits, body)
     assert found is not None
     return found
 
@@ -121,7 +121,7 @@ def _least(
         s: s.poly * slope + offset for s, (slope, offset) in moves.items() if not offset.symbols & symbols
     }
     sheared = {
-        s: s.poly * slope + n.replaced(offset, plain, n.empty)
+        s: s.poly * slope + n.replace_symbols(offset, plain, n.empty)
         for s, (slope, offset) in moves.items()
         if s not in plain
     }
@@ -129,11 +129,13 @@ def _least(
     if any(change.symbols[s] != s.poly for s in symbols):
         lits = tuple(x for lit in lits for x in conjuncts(rebuild_condition(n, lit, change, n.empty)))
         body = rebuild(n, body, change, n.empty)
-    forms = [_named(n, kind, order, height, lits, body) for order in _orders(n, symbols, lits, body)]
+    forms = [
+        _name_canonically(n, kind, order, height, lits, body) for order in _orders(n, symbols, lits, body)
+    ]
     return min((form for form in forms if form is not None), key=_rank, default=None)
 
 
-def _named(
+def _name_canonically(
     n: Normal, kind: str, order: tuple[Atom, ...], height: int, lits: tuple[Atom, ...], body: Poly
 ) -> Poly | None:
     names = tuple(Atom("symbol", f"‹{height}.{rank}›") for rank in range(len(order)))
@@ -150,7 +152,7 @@ def _named(
         new_lits += mono.lits
         new_body = of_mono(mono.without_conditions())
     ordered = tuple(sorted(set(new_lits), key=lambda x: x.key))
-    return Atom(kind, "", (), names, ordered, None if kind == "any" else new_body).poly.scaled(factor)
+    return Atom(kind, "", (), names, ordered, None if kind == "any" else new_body).poly.scale(factor)
 
 
 def _height(lits: Iterable[Atom], body: Poly) -> int:
@@ -260,6 +262,6 @@ def exists(n: Normal, bound: Iterable[Atom], conditions: list[Poly], facts: Fact
     lits = [x for c in conditions for x in conjuncts(c)]
     free = [x for x in lits if x.kind != "not" and not x.symbols & symbols]
     (atom, *_), *_ = [
-        m.lits for m in closed(n, "any", symbols, [x for x in lits if x not in free], ONE).terms
+        m.lits for m in close_binder(n, "any", symbols, [x for x in lits if x not in free], ONE).terms
     ]
-    return n.product([n.decided(atom, facts), *(x.poly for x in free)], facts)
+    return n.product([n.decide_condition(atom, facts), *(x.poly for x in free)], facts)

@@ -241,14 +241,14 @@ class Poly:
 
     def __mul__(self, other: Poly | int | Fraction) -> Poly:
         if not isinstance(other, Poly):
-            return self.scaled(Fraction(other))
+            return self.scale(Fraction(other))
         terms: dict[Mono, Fraction] = {}
         for m, c in self.terms.items():
             for o, e in other.terms.items():
                 add(terms, m.times(o), times(c, e))
         return Poly(terms)
 
-    def scaled(self, factor: Fraction) -> Poly:
+    def scale(self, factor: Fraction) -> Poly:
         """The polynomial times a rational."""
         if factor is UNITY or factor == 1:
             return self
@@ -281,7 +281,7 @@ class Poly:
         )
 
     @Once
-    def rounded(self) -> tuple[Atom, ...]:
+    def bounded_atoms(self) -> tuple[Atom, ...]:
         """Look-ups and floors inside, at any depth, whose bounds are known."""
         return tuple(dict.fromkeys(atom for atom in parts_of(self) if atom.kind in ("look_up", "floor")))
 
@@ -347,7 +347,7 @@ def whole(poly: Poly) -> tuple[Fraction, Poly]:
     denominator = lcm(*(c.denominator for c in poly.terms.values()))
     divisor = gcd(*(int(c * denominator) for c in poly.terms.values()))
     factor = Fraction(divisor, denominator)
-    return factor, poly.scaled(1 / factor)
+    return factor, poly.scale(1 / factor)
 
 
 def parts_of(poly: Poly) -> Iterable[Atom]:

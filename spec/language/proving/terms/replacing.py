@@ -16,14 +16,15 @@ from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conju
 Leaf = Callable[[Atom, "Facts"], Poly]
 
 
-def applied(n: Normal, state: Atom, facts: Facts, leaf: Leaf) -> Poly:
+def apply_by_cases(n: Normal, state: Atom, facts: Facts, leaf: Leaf) -> Poly:
     """f(χ·a + (1 − χ)·b) = χ·f(a) + (1 − χ)·f(b) for each condition χ that is the same for all entries of an input."""
     lit = _common(n, state) if n.states[state.name].kept else None
     if lit is None:
         return leaf(state, facts)
     n.note("cases")
     yes, no = (
-        applied(n, _decided(n, state, lit, holds), facts.assume(lit, holds), leaf) for holds in (True, False)
+        apply_by_cases(n, _decide_entries(n, state, lit, holds), facts.assume(lit, holds), leaf)
+        for holds in (True, False)
     )
     return n.mul(lit.poly, yes - no, facts) + no
 
@@ -41,16 +42,18 @@ def _common(n: Normal, state: Atom) -> Atom | None:
     return None
 
 
-def _decided(n: Normal, state: Atom, lit: Atom, holds: bool) -> Atom:
+def _decide_entries(n: Normal, state: Atom, lit: Atom, holds: bool) -> Atom:
     args = []
     for argument in state.args:
         array = argument.atom
         if array is None or array.kind != "array" or array.body is None:
             args.append(argument.at(lit, holds))
         elif lit in array.body.conditions:
-            bound, lits, _ = n.opened(array)
+            bound, lits, _ = n.unbind(array)
             names = {name: symbol.poly for name, symbol in zip(array.bound, bound, strict=True)}
-            args.append(n.listed(bound, lits, n.replaced(array.body.at(lit, holds), names, n.empty)))
+            args.append(
+                n.bind_array(bound, lits, n.replace_symbols(array.body.at(lit, holds), names, n.empty))
+            )
         else:
             args.append(argument)
     return Atom("state", state.name, tuple(args))
@@ -102,7 +105,7 @@ def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
             out = factor if out is ONE else n.mul(out, factor, facts)
         if mono.exponent is not None:
             out = n.mul(out, n.exp(rebuild(n, mono.exponent, change, here), here), facts)
-        parts.append(out.scaled(c))
+        parts.append(out.scale(c))
     return total(parts)
 
 
@@ -125,7 +128,7 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
     if kind == "floor":
         return n.floor(args[0])
     if kind == "state":
-        return applied(n, Atom("state", atom.name, args), facts, change.state)
+        return apply_by_cases(n, Atom("state", atom.name, args), facts, change.state)
     if kind == "function" and atom.name in change.functions:
         return change.functions[atom.name](args[0], facts)
     _transfer(n, atom, change, args[0] if args else ZERO, facts)
@@ -145,14 +148,14 @@ def _rebuild_function(n: Normal, atom: Atom, args: tuple[Poly, ...], facts: Fact
 
 def _rebuild_binder(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
     """A sum or a maximum after a change."""
-    bound, lits, body = n.opened(atom)
+    bound, lits, body = n.unbind(atom)
     out, here = ONE, facts
     for lit in lits:
         held = rebuild_condition(n, lit, change, facts)
         out, here = n.mul(out, held, facts), here.assume_value(held)
     body = rebuild(n, body, change, here)
     if atom.kind == "sum":
-        return n.summed(bound, (), n.mul(out, body, facts), facts)
+        return n.sum_over(bound, (), n.mul(out, body, facts), facts)
     return n.largest(bound, conjuncts(out), body, facts) if out else ZERO
 
 
@@ -162,12 +165,12 @@ def _rebuild_array(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
     plain = entry is not None and entry.kind == "entry" and not change.entries and not change.atoms
     if plain and not any(s in atom.symbols for s in change.symbols):
         return atom.poly  # other facts change nothing about a tensor as it is
-    bound, lits, body = n.opened(atom)
+    bound, lits, body = n.unbind(atom)
     kept: list[Atom] = []
     for lit in lits:
         held = rebuild_condition(n, lit, change, n.empty)
         kept += conjuncts(held) if held else (lit,)
-    return n.listed(bound, kept, rebuild(n, body, change, facts.assume_all(kept)))
+    return n.bind_array(bound, kept, rebuild(n, body, change, facts.assume_all(kept)))
 
 
 def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) -> None:
@@ -179,7 +182,7 @@ def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) ->
         return
     value = atom.args[0]
     held = n.signs.certificates(value.key)
-    if not held or new == value or (1, value) not in n.oriented(value, facts):
+    if not held or new == value or (1, value) not in n.find_orientations(value, facts):
         return
     fewer = facts.about(new.symbols)
     if fewer is not facts and rebuild(n, value, change, fewer) == new:
@@ -190,7 +193,7 @@ def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) ->
             n.certify(new, mask, facts, tuple(x for c in changed for x in conjuncts(c)))
 
 
-def negated(condition: Poly) -> Poly:
+def negate(condition: Poly) -> Poly:
     """The indicator of the opposite: a single condition's negation is one again, that of a conjunction is none."""
     lits = condition.conditions
     if len(lits) != 1 or condition != lits[0].poly:
@@ -203,9 +206,9 @@ def rebuild_condition(n: Normal, lit: Atom, change: Change, facts: Facts) -> Pol
     if change.leaves(lit):
         return lit.poly
     if lit.kind == "not":
-        return negated(rebuild_condition(n, lit.lits[0], change, facts))
+        return negate(rebuild_condition(n, lit.lits[0], change, facts))
     if lit.kind == "any":
-        bound, lits, _ = n.opened(lit)
+        bound, lits, _ = n.unbind(lit)
         return n.exists(bound, [rebuild_condition(n, x, change, n.empty) for x in lits], facts)
     args = tuple(rebuild(n, arg, change, facts) for arg in lit.args)
     if lit.kind == "ge":
@@ -216,4 +219,4 @@ def rebuild_condition(n: Normal, lit: Atom, change: Change, facts: Facts) -> Pol
         return n.above_zero(args[0], facts)
     if lit.name in change.entries:
         return change.entries[lit.name](args, facts)
-    return n.decided(Atom("bool", lit.name, args), facts)
+    return n.decide_condition(Atom("bool", lit.name, args), facts)

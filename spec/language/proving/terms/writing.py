@@ -127,9 +127,9 @@ class Writer:
         out = _product(above)
         out = out / _product(below) if below else out
         out = -out if coefficient < 0 else out
-        return self._cased(mono.lits, out)
+        return self._write_case(mono.lits, out)
 
-    def _cased(self, lits: Iterable[Atom], out: Node) -> Node:
+    def _write_case(self, lits: Iterable[Atom], out: Node) -> Node:
         """The value where conditions hold, else 0."""
         plain = [
             x for x in lits if not self.guarded or not any(a.kind in ("bool", "look_up") for a in inside(x))
@@ -193,7 +193,7 @@ class Writer:
         inner: Node = self.value(atom.body)
         for place, (symbol, first, last, rest) in enumerate(reversed(spans)):
             if self.guarded and atom.kind == "sum":
-                inner, rest = self._cased(rest, inner), []
+                inner, rest = self._write_case(rest, inner), []
             where = self.condition(rest)
             kind_ = kind if place == 0 or atom.kind == "maximum" else SumOf
             inner = kind_(inner, self.letter(symbol), first, last, where)
@@ -231,7 +231,7 @@ class Writer:
             linear = lit.args[0].linear_in(symbol)
             if linear is None or linear[0] * sign <= 0:
                 continue
-            bound = self.index(linear[1].scaled(-1 / linear[0]))
+            bound = self.index(linear[1].scale(-1 / linear[0]))
             if abs(linear[0]) != 1:
                 bound = sympy.ceiling(bound) if sign > 0 else sympy.floor(bound)
             return lit, bound
@@ -281,7 +281,7 @@ def _consequences(lits: tuple[Atom, ...], bound: tuple[Atom, ...]) -> list[Atom]
             for high in list(current):
                 a, b = low.args[0].linear_in(symbol), high.args[0].linear_in(symbol)
                 if a is not None and b is not None and a[0] > 0 > b[0]:
-                    poly = low.args[0].scaled(-b[0]) + high.args[0].scaled(a[0])
+                    poly = low.args[0].scale(-b[0]) + high.args[0].scale(a[0])
                     if poly.symbols & frozenset(bound):
                         lit = Atom("ge", "", (poly,))
                         found.setdefault(lit.key, lit)
@@ -301,7 +301,7 @@ def tree(n: Normal, poly: Poly) -> Node:
     return Writer(n, (s.name for s in poly.symbols), guarded=True).value(poly)
 
 
-def written(n: Normal, poly: Poly) -> Node | str:
+def write_polynomial(n: Normal, poly: Poly) -> Node | str:
     """The polynomial as a tree; as its key where it cannot be written so."""
     try:
         return Writer(n, (s.name for s in poly.symbols)).value(poly)
@@ -311,7 +311,7 @@ def written(n: Normal, poly: Poly) -> Node | str:
 
 def text(n: Normal, poly: Poly) -> str:
     """The polynomial as text."""
-    tree = written(n, poly)
+    tree = write_polynomial(n, poly)
     return tree if isinstance(tree, str) else unicode(tree)
 
 

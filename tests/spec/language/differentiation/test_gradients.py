@@ -198,7 +198,7 @@ def test_a_sum_inside_of_a_line_may_be_added_in_any_order_in_the_derivative_too(
     operations = Precision.of("float64", "accumulate").operations
     plain = run(flat, RunningError(operations), bind(flat, inputs)).tensors
     seeds = {t.name: np.ones(plain[t.name].value.shape) for t in flat.outputs}
-    every = {**inputs, **gradient.seeded(seeds, bind(flat, inputs).sizes)}
+    every = {**inputs, **gradient.fill_cotangents(seeds, bind(flat, inputs).sizes)}
     derived = run(gradient.flat, RunningError(operations), bind(gradient.flat, every)).tensors
     compared = [line.name for line in flat.lines if line.name in plain]
     assert compared

@@ -44,7 +44,7 @@ from spec.language.expr import (
     Times,
     Undefined,
 )
-from spec.language.known import known
+from spec.language.known import get_formula
 from spec.language.lines import Definition
 from spec.language.ordering import Group
 from spec.language.trees import free_symbols
@@ -161,7 +161,7 @@ class Interpreter(Scope):
             target = self.arithmetic.zeros(shape)
         if line.accumulate:
             index, value = within_tensor(self.arithmetic, index, shape, value)
-        self.tensors[line.name] = self.arithmetic.put(target, index, value, line.accumulate)
+        self.tensors[line.name] = self.arithmetic.write_at(target, index, value, line.accumulate)
 
     def _in_range(
         self, line: Definition, fixed: Mapping[sympy.Symbol, int], inside: Truth | None
@@ -310,7 +310,7 @@ class Interpreter(Scope):
     def _func(self, node: Func) -> Any:
         inner = node.args[1]
         if node.name == "exp" and isinstance(inner, Func) and inner.name == "log":
-            return self.arithmetic.recovered(self.value(inner.args[1]))
+            return self.arithmetic.exp_of_log(self.value(inner.args[1]))
         argument = self.value(inner)
         if node.name != "exp":
             return self.arithmetic.function(node.name, argument)
@@ -353,7 +353,7 @@ class Interpreter(Scope):
             inner = self.outside(dict(zip(outer, map(int, at), strict=True)))
             every.append(inner.gathered(node, arguments))
         lead = tuple(len(r) for r in ranges)
-        whole = calls.joined(calls.applied(node, every), lead, False)
+        whole = calls.join_results(calls.apply_all(node, every), lead, False)
         index = (*(s - int(r[0]) if len(r) else s for s, r in zip(outer, ranges, strict=True)), *node.index)
         if not index:
             return self.scalar(whole)
@@ -361,7 +361,7 @@ class Interpreter(Scope):
 
     def gathered(self, node: Call | Pullback, arguments: list[Any]) -> dict[str, Any]:
         """The arguments as arrays, by the name of the input; the seed of a pullback under ``seed``."""
-        callee = known(node.formula_id)
+        callee = get_formula(node.formula_id)
         found = {str(i): self.argument(i, value) for i, value in zip(callee.inputs, arguments, strict=False)}
         if isinstance(node, Pullback):
             found["seed"] = self.argument(callee.line(node.output), arguments[-1])

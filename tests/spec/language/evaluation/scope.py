@@ -157,12 +157,12 @@ class Scope:
             raise KeyError(f"the index or size {expr} is not bound to a value here")
         if isinstance(expr, Ref):
             if expr.tensor.domain == "boolean":
-                return self.truth(expr).decided(expr).astype(np.int64)
+                return self.truth(expr).require_decided(expr).astype(np.int64)
             return self._gather(self.integers[expr.tensor.name], expr.index)
         if isinstance(expr, Literal):
             return self.index(expr.value)
         if isinstance(expr, Case):
-            held = self.truth(expr.args[0]).decided(expr)
+            held = self.truth(expr.args[0]).require_decided(expr)
             return np.where(held, self.index(expr.args[1]), self.index(expr.args[2]))
         if isinstance(expr, Plus | Minus | Times):
             left, right = (self.index(part) for part in expr.args)
@@ -243,7 +243,7 @@ class Scope:
             self.value(part) if whole is None else self.arithmetic.exact(whole.astype(np.float64))
             for part, whole in zip(parts, (left, right), strict=True)
         )
-        found: Truth = self.arithmetic.compared(relation, *numbers)
+        found: Truth = self.arithmetic.compare(relation, *numbers)
         self.left_open |= found.open is not None
         return found
 

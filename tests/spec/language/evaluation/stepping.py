@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from spec.language.evaluation.compiled.frame import Finish
-from spec.language.evaluation.compiled.program import moved
+from spec.language.evaluation.compiled.program import split_place
 from spec.language.lines import Definition
 from spec.language.ordering import Group, Step
 
@@ -46,7 +46,7 @@ class Stepping:
         Raises:
             ValueError: at something else than one of its indices, up to a sign and a shift.
         """
-        symbol, slope, rest = moved(step.of(self.line), self.line, frozenset(self.fixed))
+        symbol, slope, rest = split_place(step.of(self.line), self.line, frozenset(self.fixed))
         offset = int(evaluator.index(rest).item())
         if symbol is None:
             return Along(None, 0, offset, offset, offset)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spec.language.differentiation.gradients import vjp
-from spec.language.evaluation.batching import batched, bind_all
+from spec.language.evaluation.batching import add_example_axis, bind_all
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import FORMATS
@@ -26,7 +26,7 @@ COUNT = 7
 def together(flat: Flat, every: list[dict[str, Any]]) -> None:
     """Values differ by what float64 allows for; where one says something, so does the other."""
     with np.errstate(all="ignore"):
-        done = run(batched(flat), RunningError(DOUBLE), bind_all(flat, every), DOUBLE)
+        done = run(add_example_axis(flat), RunningError(DOUBLE), bind_all(flat, every), DOUBLE)
         for tensor in flat.outputs:
             many = done.tensors[tensor.name]
             value, far = many.floats(), np.broadcast_to(many.bounds(), many.value.shape)
@@ -60,7 +60,7 @@ def test_gradients_evaluated_together_have_the_values_they_have_alone(formula_id
     every = []
     for place, recipe in enumerate(space.plan(COUNT, 6)):
         example = with_cotangents(judge, space.example(recipe, "float64", sizes=sizes), place)
-        every.append({**example.inputs, **gradient.seeded(example.cotangents, example.sizes)})
+        every.append({**example.inputs, **gradient.fill_cotangents(example.cotangents, example.sizes)})
     together(gradient.flat, every)
 
 
@@ -70,7 +70,7 @@ def test_a_mask_that_some_examples_have_is_written_out_for_the_others() -> None:
     s = np.random.default_rng(0).standard_normal((2, 3, 5))
     mask = np.array([[True, False, True, True, False]] * 3)
     every = [{"s": s[0], "mask": None}, {"s": s[1], "mask": mask}]
-    done = run(batched(judge.flat), RunningError(), bind_all(judge.flat, every))
+    done = run(add_example_axis(judge.flat), RunningError(), bind_all(judge.flat, every))
     for place, inputs in enumerate(every):
         alone = run(judge.flat, RunningError(), bind(judge.flat, inputs))
         np.testing.assert_array_equal(done.tensors["a"].floats()[place], alone.tensors["a"].floats())

@@ -11,7 +11,7 @@ from spec.language.evaluation.compiled.conditions import factor_cases, represent
 from spec.language.evaluation.compiled.frame import Around
 from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.running_error import RunningError
-from spec.language.flatten import chosen
+from spec.language.flatten import apply_conventions
 from spec.language.trees import refs
 from spec.masking.nsp import candidate, e, first, follows, k, n, nsp, second
 from spec.vocabulary import Some, given, lt
@@ -38,7 +38,7 @@ def test_asked_once_a_condition_holds_where_it_holds_asked_everywhere(
     """Under guards that tell places apart as well as without."""
     inside = lt(-1, second[k])
     conditions = [
-        chosen(each, {"negatives": convention})
+        apply_conventions(each, {"negatives": convention})
         for each in (Some(candidate(e), e), Some(follows(e), e), ~inside | candidate(second[k]))
     ]
     found = []
@@ -53,16 +53,16 @@ def test_asked_once_a_condition_holds_where_it_holds_asked_everywhere(
 def test_few_places_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of places that are really asked is that of the different rows."""
     kept = []
-    monkeypatch.setattr(compiled_conditions.Cases, "put", _counted(kept))
+    monkeypatch.setattr(compiled_conditions.Cases, "store_entries", _counted(kept))
     evaluator(0, "other_document").condition(
-        chosen(Some(candidate(e), e), {"negatives": "other_document"}), ((k, 0, PAIRS - 1),)
+        apply_conventions(Some(candidate(e), e), {"negatives": "other_document"}), ((k, 0, PAIRS - 1),)
     )
     assert kept
     assert max(kept) <= SENTENCES
 
 
 def _counted(kept: list[int]) -> object:
-    plain = compiled_conditions.Cases.put
+    plain = compiled_conditions.Cases.store_entries
 
     def put(self: compiled_conditions.Cases, frame: object, rows: object, places: np.ndarray) -> None:
         kept.append(len(places))

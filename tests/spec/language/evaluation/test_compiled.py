@@ -72,7 +72,9 @@ def interpreted(flat: Flat, arithmetic: Any, given: Any, storage: Format | None)
         evaluator.run(
             flat.groups,
             lambda name, value, place: (
-                arithmetic.stored(value, storage) if storage is not None and name in stored else value
+                arithmetic.round_to_storage(value, storage)
+                if storage is not None and name in stored
+                else value
             ),
         )
     return evaluator

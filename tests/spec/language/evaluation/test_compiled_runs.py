@@ -12,7 +12,7 @@ from spec.language import data, define, indices, sizes, tensor
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.compiled.frame import MOST_SIZES
-from spec.language.evaluation.compiled.program import compiled
+from spec.language.evaluation.compiled.program import compile_program
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.evaluation.running_error import RunningError
@@ -41,7 +41,7 @@ def test_a_run_touches_nothing_symbolic(formula_id: str, monkeypatch: pytest.Mon
         flat, every = gradient_of(formula, given, 1)
         lines.append((flat, [bind(flat, every)]))
     runs = [
-        (compiled(flat), RunningError(Precision.of("float32").operations), binding)
+        (compile_program(flat), RunningError(Precision.of("float32").operations), binding)
         for flat, bindings in lines
         for binding in bindings
     ]
@@ -69,7 +69,7 @@ def test_a_run_touches_nothing_symbolic(formula_id: str, monkeypatch: pytest.Mon
 def test_what_is_kept_for_sizes_is_bounded() -> None:
     """The oldest sizes are forgotten, and come back right."""
     flat = find("similarity.dot").flat()
-    program = compiled(flat)
+    program = compile_program(flat)
     for length in [*range(1, MOST_SIZES + 9), 1]:
         given = {"x": np.ones(length), "y": np.full(length, 2.0)}
         (value,) = (run(flat, RunningError(), bind(flat, given)).tensors[t.name] for t in flat.outputs)
@@ -88,7 +88,7 @@ def test_a_recurrence_writes_each_step_where_it_belongs(monkeypatch: pytest.Monk
     given = {name: rng.normal(size=shape) for name, shape in shapes.items()}
     flat, every = gradient_of(formula, given, 1)
     for arithmetic in (RunningError, BallArithmetic):
-        monkeypatch.setattr(arithmetic, "put", copied)
+        monkeypatch.setattr(arithmetic, "write_at", copied)
         run(flat, arithmetic(), bind(flat, every))
 
 

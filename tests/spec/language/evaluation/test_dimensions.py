@@ -8,7 +8,7 @@ import sympy
 
 from spec.language import data, define, parameter, sizes, tensor
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.dimensions import WrongSize, solved, solved_all
+from spec.language.evaluation.dimensions import WrongSize, solve_size, solve_sizes
 from spec.language.evaluation.evaluate import evaluate
 from spec.language.formula import Formula
 from spec.language.registry import find
@@ -30,13 +30,13 @@ def test_an_affine_size_tells_the_symbol_in_it(
     size: sympy.Expr, actual: int, known: dict, found: dict
 ) -> None:  # type: ignore[type-arg]
     """L + 1 = 3 says L = 2, h·d = 21 says h = 7 once d = 3 is known."""
-    assert solved(size, actual, known) == found
+    assert solve_size(size, actual, known) == found
 
 
 def test_two_open_symbols_tell_nothing_yet() -> None:
     """h·d = 21 says nothing of h and d alone, and everything once d is read elsewhere."""
-    assert solved(h * d, 21, {}) is None
-    assert solved_all([(h * d, 21), (d, 3)], {}) == {d: 3, h: 7}
+    assert solve_size(h * d, 21, {}) is None
+    assert solve_sizes([(h * d, 21), (d, 3)], {}) == {d: 3, h: 7}
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def test_two_open_symbols_tell_nothing_yet() -> None:
 def test_a_size_that_nothing_makes_fit_is_refused(size: sympy.Expr, actual: int, known: dict) -> None:  # type: ignore[type-arg]
     """18 is no multiple of 4, no L is −1, and 3 + 3 is not 5."""
     with pytest.raises(WrongSize):
-        solved(size, actual, known)
+        solve_size(size, actual, known)
 
 
 def test_symbolic_sizes_are_solved_too() -> None:
     """A formula on L + 1 rows, applied to fewer + 1: L is what is fewer."""
     (fewer,) = sizes("fewer")
-    assert solved(L + 1, fewer + 1, {}) == {L: fewer}
+    assert solve_size(L + 1, fewer + 1, {}) == {L: fewer}
     with pytest.raises(WrongSize):
-        solved(4 * d, fewer, {})
+        solve_size(4 * d, fewer, {})
 
 
 def test_shapes_that_disagree_are_refused_whichever_comes_first() -> None:
@@ -92,7 +92,7 @@ def test_a_shape_that_only_a_later_input_explains_is_checked_in_the_end() -> Non
 def test_numbers_are_of_the_type_that_was_given() -> None:
     """SymPy's 2 equals Python's, and what a proof has asked with the one is no answer to who asks with the other."""
     for actual, kind in ((sympy.Integer(2), sympy.Integer), (2, int), (sympy.Integer(2), sympy.Integer)):
-        found = solved(d - 1, actual, {})
+        found = solve_size(d - 1, actual, {})
         assert found is not None
         assert isinstance(found[d], kind)
         assert found[d] == 3

@@ -22,8 +22,8 @@ POINTS = 2
 
 def compare(point: Point, claim: Claim) -> int:
     """Hold both sides of a claim and its condition at a point to the interpreter; how many entries were compared."""
-    evaluator = point.judging()
-    where, *sides = (point._meant(part) for part in (claim.where, claim.left, claim.right))
+    evaluator = point.make_evaluator()
+    where, *sides = (point._expand(part) for part in (claim.where, claim.left, claim.right))
     spans = tuple((symbol, 0, size - 1) for symbol, size in claim.over)
     found = evaluator.values(sides, spans, where)
     plain = Interpreter(evaluator.arithmetic, evaluator.bindings, None, evaluator.calls)

@@ -10,7 +10,7 @@ import pytest
 from spec.language import data, define, indices, sizes, tensor
 from spec.language.arrays import Tensor
 from spec.language.differentiation.gradients import pull_back
-from spec.language.evaluation.batching import EXAMPLES, repeated
+from spec.language.evaluation.batching import EXAMPLES, repeat_lines
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import bound, run
 from spec.language.evaluation.expected import Noise, expected_error, expected_gradient_error
@@ -95,11 +95,11 @@ def test_every_sample_has_roundings_of_its_own_and_a_seed_determines_them() -> N
     flat = formula.flat()
     bindings = bind(flat, inputs)
     bindings.sizes[EXAMPLES] = 7
-    z = run(repeated(flat), noise(7), bindings).tensors["z"].floats()
+    z = run(repeat_lines(flat), noise(7), bindings).tensors["z"].floats()
     assert z.shape == (7, 3, 5)
     assert len(np.unique(z[:, 0, 0])) == 7
-    assert all(isinstance(item, Tensor) for item in repeated(flat).inputs)
-    assert repeated(flat).inputs == flat.inputs
+    assert all(isinstance(item, Tensor) for item in repeat_lines(flat).inputs)
+    assert repeat_lines(flat).inputs == flat.inputs
     first, again, other = (expected_error(formula, inputs, seed=seed)[0][1] for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
@@ -218,7 +218,7 @@ def test_the_sample_apart_is_exact() -> None:
     bindings = bind(flat, inputs)
     rounding = Noise(SINGLE, np.random.default_rng(0), 7, exact=True)
     bindings.sizes[EXAMPLES] = rounding.samples
-    z = run(repeated(flat), rounding, bindings).tensors["z"].floats()
+    z = run(repeat_lines(flat), rounding, bindings).tensors["z"].floats()
     assert z.shape == (8, 3, 5)
     assert len(np.unique(z[:, 0, 0])) == 8
     assert (np.abs(z[-1] - value) <= 2 * error).all()

@@ -178,7 +178,8 @@ def test_two_roundings_that_count_alike_do_not_cancel_in_a_dozen_samples() -> No
     arithmetic, entries = noise(12), 67_000
     first, second = (Num(1 + random.uniform(0.1, 0.9, (1, entries))) for _ in range(2))
     found = (
-        arithmetic.rounded(first, 1).value / first.value + arithmetic.rounded(second, 1).value / second.value
+        arithmetic.apply_roundings(first, 1).value / first.value
+        + arithmetic.apply_roundings(second, 1).value / second.value
     )
     spread = np.sqrt(np.mean((found - 2) ** 2, axis=0))
     assert spread.min() > 0.01 * UNIT
@@ -193,7 +194,7 @@ def test_few_samples_tell_a_spread_as_well_as_independent_ones() -> None:
     random, entries = np.random.default_rng(2), 4_000
     for many, most in ((1, 1 / 12), (101, 2 / 12)):
         given = Num(1 + random.uniform(0.1, 0.9, (1, many, entries)))
-        found = (noise(12).rounded(given, 1).value / given.value - 1).sum(axis=1)
+        found = (noise(12).apply_roundings(given, 1).value / given.value - 1).sum(axis=1)
         square = np.mean(found**2, axis=0) / (many * UNIT**2 / 3)
         assert abs(square.mean() - 1) < 7 * np.sqrt(most / entries)
         assert np.mean((square - 1) ** 2) < 1.25 * most

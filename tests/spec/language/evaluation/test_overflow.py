@@ -210,7 +210,7 @@ def test_an_error_that_is_too_large_to_be_kept_is_not_made_small_by_a_factor(
     walk = RunningError(FORMATS["float64"])
     x, y = walk.exact(np.array([size])), walk.exact(np.array([math.pi]))
     rough = Num(x.value, np.abs(x.value) * 2.0**-20)
-    made = walk.times(walk.rounded(rough, 1), y)
+    made = walk.times(walk.apply_roundings(rough, 1), y)
     back = walk.times(walk.plain(made) if plain else made, walk.exact(np.array([1 / size])))
     assert (back.bounds() >= math.pi * 2.0**-20).all()
 
@@ -223,7 +223,7 @@ def test_the_gradient_of_a_distillation_is_not_bounded_too_tightly_where_exponen
     formula = find("objectives.distillation")
     gradient = vjp(formula, ["z"])
     inputs = {"z": z.detach().numpy(), "u": u.numpy(), "tau": 1.0}
-    seeds = gradient.seeded({"L": np.array(1.0)}, bind(formula.flat(None), inputs).sizes)
+    seeds = gradient.fill_cotangents({"L": np.array(1.0)}, bind(formula.flat(None), inputs).sizes)
     ((value, error),) = bound(gradient.flat, {**inputs, **seeds}, dtype="float64")
     assert z.grad is not None
     assert (np.abs(z.grad.numpy() - value) <= error).all()

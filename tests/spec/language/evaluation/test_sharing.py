@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from spec.language import Sum, data, define, exp, indices, sin, sizes, tanh, tensor
-from spec.language.evaluation.batching import EXAMPLES, repeated
+from spec.language.evaluation.batching import EXAMPLES, repeat_lines
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.expected import Noise
@@ -92,7 +92,7 @@ def test_an_arithmetic_that_draws_its_roundings_is_asked_each_time(monkeypatch: 
     flat = find("attention.scaled_dot_product").flat()
     bindings, random = bind(flat, GIVEN), np.random.default_rng(0)
     bindings.sizes[EXAMPLES] = 1
-    run(repeated(flat), Noise(Precision.of("float32"), random, 1), bindings)
+    run(repeat_lines(flat), Noise(Precision.of("float32"), random, 1), bindings)
     assert asked["exponential"] == 2
 
 

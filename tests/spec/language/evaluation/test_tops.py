@@ -30,8 +30,10 @@ FOUND = {
     "exponentials of a softmax": _exponentials,
     "the second of two choices": lambda: _selected(WALK.exact(np.full((), 50.0))),
     "the first of two choices": lambda: _selected(WALK.zeros(())),
-    "what is written": lambda: WALK.put(WALK.exact(np.ones((5, 6))), PLACES, WALK.exact(DRAWN[:3]), False),
-    "what stays": lambda: WALK.put(WALK.exact(DRAWN), PLACES, WALK.exact(np.ones((3, 6))), False),
+    "what is written": lambda: WALK.write_at(
+        WALK.exact(np.ones((5, 6))), PLACES, WALK.exact(DRAWN[:3]), False
+    ),
+    "what stays": lambda: WALK.write_at(WALK.exact(DRAWN), PLACES, WALK.exact(np.ones((3, 6))), False),
 }
 
 

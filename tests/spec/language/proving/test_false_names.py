@@ -30,7 +30,7 @@ from spec.language import (
 )
 from spec.language.arrays import Tensor
 from spec.language.expr import Func, Node, Ref, le
-from spec.language.known import add, forget, known
+from spec.language.known import add, forget, get_formula
 from spec.language.proving.proof import check
 from spec.language.symbols import Letter
 from spec.language.theorem import Claim, Proof, Step
@@ -244,7 +244,7 @@ def test_a_formula_is_stated_once() -> None:
     first = stated(1)
     theorem = Theorem("claimed", "", (claim(first(f)[u], "=", f[u] + 2, u),))
     second = stated(2)
-    assert known("test.again") is second
+    assert get_formula("test.again") is second
     assert "no longer the formula of this ID" in check(theorem, first, guard=False).refusal
     proved(theorem, second)
     forget("test.again")

@@ -33,7 +33,7 @@ from spec.language import (
     tensor,
 )
 from spec.language.expr import eq, le
-from spec.language.proving.evaluating.points import guarded
+from spec.language.proving.evaluating.points import evaluate_claims
 from spec.language.proving.proof import check
 from spec.language.symbols import Letter
 from tests.spec.language.proving.claims import anything, f, i, j, m, n, pi, proved, z
@@ -221,7 +221,7 @@ REFUTED: dict[str, Callable[[], Theorem]] = {
 def test_the_guard_contradicts_what_is_false(name: str) -> None:
     """Without a word from the rules."""
     formula = softmax if name == "a gradient" else anything
-    (found,) = guarded(REFUTED[name](), formula)
+    (found,) = evaluate_claims(REFUTED[name](), formula)
     assert found.violation, found
 
 

@@ -19,8 +19,8 @@ def test_a_search_beyond_the_limit_is_left_out_and_counted() -> None:
         assert first
         with found.within("witness", 1) as second:
             assert not second
-    assert found.left_out("witness") == 1
-    assert found.left_out("estimate", "step") == 0
+    assert found.count_left_out("witness") == 1
+    assert found.count_left_out("estimate", "step") == 0
     with found.within("witness", 1) as third:
         assert third
 

@@ -49,7 +49,7 @@ def test_sums_and_products_are_flints(p: Any, q: Any, factor: Fraction) -> None:
     assert theirs(a + b) == theirs(a) + theirs(b)
     assert theirs(a - b) == theirs(a) - theirs(b)
     assert theirs(a * b) == theirs(a) * theirs(b)
-    assert theirs(a.scaled(factor)) == theirs(a) * flint.fmpq(factor.numerator, factor.denominator)
+    assert theirs(a.scale(factor)) == theirs(a) * flint.fmpq(factor.numerator, factor.denominator)
 
 
 @settings(max_examples=200, deadline=None)
@@ -68,10 +68,10 @@ def test_what_is_taken_out_multiplies_back(p: Any) -> None:
     a = ours(p)
     factor, rest = whole(a)
     assert factor > 0
-    assert theirs(rest.scaled(factor)) == theirs(a)
+    assert theirs(rest.scale(factor)) == theirs(a)
     if a:
         coefficient, mono, inner = content(a)
-        assert theirs(of_mono(mono) * inner.scaled(coefficient)) == theirs(a)
+        assert theirs(of_mono(mono) * inner.scale(coefficient)) == theirs(a)
 
 
 @settings(max_examples=200, deadline=None)
@@ -82,4 +82,4 @@ def test_linear_in_a_symbol_means_what_it_says(slope: Any, rest: Any) -> None:
     found = a.linear_in(ATOMS["x"])
     if found is not None:
         assert ATOMS["x"] not in found[1].symbols
-        assert theirs(ATOMS["x"].poly.scaled(found[0]) + found[1]) == theirs(a)
+        assert theirs(ATOMS["x"].poly.scale(found[0]) + found[1]) == theirs(a)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.language.proving.knowledge.linear import contradictory
-from spec.language.proving.terms.binders import renamed, renamed_atom
+from spec.language.proving.terms.binders import rename_atom, rename_symbols
 from spec.language.proving.terms.polynomials import Atom, Poly
 
 I, J, FRESH, OTHER = (Atom("symbol", name) for name in ("i", "j", "k~1", "k~2"))
@@ -32,7 +32,7 @@ def at_least(poly: Poly) -> Atom:
 )
 def test_a_symbol_is_renamed_wherever_it_is_free(term: Poly, found: Poly) -> None:
     """And nothing else is."""
-    assert renamed(term, {I: FRESH}) == found
+    assert rename_symbols(term, {I: FRESH}) == found
 
 
 def test_a_name_bound_anew_inside_keeps_its_meaning() -> None:
@@ -41,8 +41,8 @@ def test_a_name_bound_anew_inside_keeps_its_meaning() -> None:
     def over(second: Poly) -> Atom:
         return Atom("sum", "", (), (I,), (at_least(I.poly),), entry(I.poly, second))
 
-    assert renamed_atom(over(J.poly), {I: FRESH, J: OTHER}) == over(OTHER.poly)
-    assert renamed_atom(over(J.poly), {I: FRESH}) == over(J.poly)
+    assert rename_atom(over(J.poly), {I: FRESH, J: OTHER}) == over(OTHER.poly)
+    assert rename_atom(over(J.poly), {I: FRESH}) == over(J.poly)
 
 
 def test_what_contradicts_does_so_whatever_the_unknowns_are_called() -> None:

@@ -18,14 +18,14 @@ from spec.language.formula import Formula
 COUNTS = {0: "no leading dimension", 1: "exactly one leading dimension", 2: "exactly two leading dimensions"}
 
 
-def said(allowed: Sequence[int]) -> str:
-    """How many leading dimensions are taken, in words."""
+def describe_leading(allowed: Sequence[int]) -> str:
+    """Describe in words how many leading dimensions are taken."""
     if len(allowed) == 1:
         return COUNTS[allowed[0]]
     return "at most one leading dimension" if tuple(allowed) == (0, 1) else "at least one leading dimension"
 
 
-def led(fn: Callable[..., Any], formula: Formula, allowed: Sequence[int]) -> Callable[..., Any]:
+def accept_any_lead(fn: Callable[..., Any], formula: Formula, allowed: Sequence[int]) -> Callable[..., Any]:
     """``fn``, which takes so many leading dimensions only, as a callable that takes any number of them."""
     carried = {  # the inputs that have leading dimensions, by place, and how many dimensions they have besides
         place: len(item.shape)
@@ -47,12 +47,12 @@ def led(fn: Callable[..., Any], formula: Formula, allowed: Sequence[int]) -> Cal
         lead = (1,) * (target - len(given)) + given
         lead = (prod(lead[: len(lead) - target + 1]), *lead[len(lead) - target + 1 :])
 
-        def shaped(place: int, value: Any) -> Any:
+        def reshape_lead(place: int, value: Any) -> Any:
             if place not in carried or not isinstance(value, torch.Tensor):
                 return value
             return value.reshape(*lead, *value.shape[value.ndim - carried[place] :])
 
-        found = fn(*(shaped(place, value) for place, value in enumerate(inputs)))
+        found = fn(*(reshape_lead(place, value) for place, value in enumerate(inputs)))
         return each(found, lambda out: out.reshape(*given, *out.shape[target:]))
 
     call.inner = fn  # type: ignore[attr-defined]
@@ -100,14 +100,14 @@ def positioned(fn: Callable[..., Any], formula: Formula) -> Callable[..., Any] |
         return torch.stack([torch.as_tensor(one).reshape(()) for one in every])
 
     draw.inner = fn  # type: ignore[attr-defined]
-    return led(draw, formula, [0])
+    return accept_any_lead(draw, formula, [0])
 
 
 def each(found: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """Each output changed."""
+    """Apply a function to each output."""
     if isinstance(found, tuple | list):
         return tuple(change(out) if isinstance(out, torch.Tensor) else out for out in found)
     return change(found) if isinstance(found, torch.Tensor) else found
 
 
-__all__ = ["led", "positioned", "said"]
+__all__ = ["accept_any_lead", "positioned", "describe_leading"]

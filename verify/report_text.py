@@ -84,7 +84,7 @@ def first_place(checks: Sequence[Any]) -> str:
     told = first(checks)
     example = told.counterexample
     if example is None or example.got is None or example.expected is None:
-        return f"{told.name}: {_cut(told.message)}" if told.message else told.name
+        return f"{told.name}: {_shorten(told.message)}" if told.message else told.name
     what = {
         "value": "the values are wrong",
         "gradient": "the values conform, and gradients do not",
@@ -105,7 +105,7 @@ def _entries(value: Any) -> int:
     return sum(map(_entries, value)) if isinstance(value, list | tuple) else int(np.size(value))
 
 
-def falsified_lines(check: Any, verbose: bool = False) -> Iterator[str]:
+def describe_falsified(check: Any, verbose: bool = False) -> Iterator[str]:
     """One falsified check: its name, and its counterexample; the message where there is none that shows it."""
     example = check.counterexample
     yield f"{check.name}:"
@@ -121,10 +121,10 @@ def brief(check: Any) -> str:
     """What a check found, in one line."""
     example = check.counterexample
     if example is None or example.got is None or example.expected is None:
-        return _cut(f"{check.name}: {check.message}")
+        return _shorten(f"{check.name}: {check.message}")
     where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
     expected, got = apart(example.expected, example.got)
-    return _cut(f"{check.name}: {example.what}{where} expected {expected}, got {got}")
+    return _shorten(f"{check.name}: {example.what}{where} expected {expected}, got {got}")
 
 
 def also_lines(checks: Sequence[Any], told: Any, verbose: bool = False) -> Iterator[str]:
@@ -132,7 +132,7 @@ def also_lines(checks: Sequence[Any], told: Any, verbose: bool = False) -> Itera
     rest = [check for check in checks if check is not told]
     if verbose:
         for check in rest:
-            yield from falsified_lines(check, verbose)
+            yield from describe_falsified(check, verbose)
         return
     if rest:
         yield "with it:"
@@ -157,7 +157,7 @@ def caught_lines(report: Any) -> Iterator[str]:
     if not report.caught_by:
         return
     kinds = [KINDS.get(kind, {"theorem": "theorems"}.get(kind, kind)) for kind in report.caught_by]
-    said = _cut(report.alone) or f"caught by {', '.join(kinds)}"
+    said = _shorten(report.alone) or f"caught by {', '.join(kinds)}"
     if report.first_violation is not None:
         count, seconds = report.examples_until, f"{report.first_violation:.2g} s"
         examples = "" if count is None else f"{count} example{'s' if count > 1 else ''} and "
@@ -176,7 +176,7 @@ def report_lines(report: Any, verbose: bool = False) -> Iterator[str]:
         yield f"  {report.range.option} judges it there"
     if failed:
         told = first(failed)
-        yield from falsified_lines(told, verbose)
+        yield from describe_falsified(told, verbose)
         yield from also_lines(failed, told, verbose)
         yield from caught_lines(report)
     yield from rest_lines(report, verbose)
@@ -210,7 +210,7 @@ def _inconclusive_lines(report: Any, verbose: bool) -> Iterator[str]:
         if check.verdict == "inconclusive" and (verbose or not check.reported):
             found.setdefault(check.message, []).append(check.name)
     for message, names in found.items():
-        yield f"inconclusive: {', '.join(names)}: {message if verbose else _cut(message)}"
+        yield f"inconclusive: {', '.join(names)}: {message if verbose else _shorten(message)}"
 
 
 def _conforming_lines(report: Any, verbose: bool) -> Iterator[str]:
@@ -246,7 +246,7 @@ def aside_lines(report: Any) -> Iterator[str]:
         yield f"{sum(counts.values())} examples ({', '.join(counts)}): {why}"
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= LONG else text[:LONG] + " …"
 
 
@@ -258,7 +258,7 @@ __all__ = [
     "brief",
     "caught_lines",
     "counterexample_lines",
-    "falsified_lines",
+    "describe_falsified",
     "first",
     "first_place",
     "report_lines",

@@ -17,7 +17,7 @@ REAL = ("real", "positive", "nonnegative")
 
 
 class Passing:
-    """How the inputs of one formula are passed.
+    """Converts the inputs of one formula to the arguments of a call.
 
     Attributes:
         formula: the formula.
@@ -53,12 +53,12 @@ class Passing:
         """The inputs of an example as they are passed, in declared order (the mask left out where it is not taken)."""
         with np.errstate(over="ignore"):
             return [
-                self._passed(item, inputs.get(item.name), dtype, grad, generator_seed)
+                self._pass_input(item, inputs.get(item.name), dtype, grad, generator_seed)
                 for item in self.formula.inputs
                 if self.takes_mask or is_size(item) or item.role != "mask"
             ]
 
-    def _passed(self, item: Any, value: Any, dtype: str, grad: bool, generator_seed: int | None) -> Any:
+    def _pass_input(self, item: Any, value: Any, dtype: str, grad: bool, generator_seed: int | None) -> Any:
         if is_size(item):
             return int(value)
         if item.role == "generator":

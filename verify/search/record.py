@@ -24,7 +24,7 @@ class Clock:
         return time.monotonic() >= self.end
 
     @property
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """The seconds until then; None where there is no limit."""
         return None if self.end == math.inf else max(self.end - time.monotonic(), 0.0)
 
@@ -49,7 +49,7 @@ class Budget:
 
 
 @dataclass
-class Found:
+class SearchRecord:
     """What was seen of a property.
 
     Attributes:
@@ -122,4 +122,4 @@ class Found:
         return self.effective / self.examples if self.examples else 0.0
 
 
-__all__ = ["Budget", "Clock", "Found"]
+__all__ = ["Budget", "Clock", "SearchRecord"]

@@ -8,7 +8,7 @@ import pytest
 import impl.scores
 from verify import check
 from verify.report import CheckResult, Counterexample, Report
-from verify.telling import apart, brief, counterexample_lines, first, first_place
+from verify.report_text import apart, brief, counterexample_lines, first, first_place
 
 
 @pytest.mark.parametrize(

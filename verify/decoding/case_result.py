@@ -9,8 +9,8 @@ VALUE, REPEATS, ALONE = "value", "same call, same result", "leaves global state 
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What came of a case: what is wrong ("" if nothing), and the largest difference beside the tolerance, if one was judged.
+class CaseResult:
+    """The result of one case: what is wrong ("" if nothing), and the largest difference beside the tolerance, if one was judged.
 
     ``idle`` says that the case decides nothing: two candidates lie closer together than rounding. ``fault``: nothing could be
     compared, since the callable raised or did not do what the contract says.
