@@ -87,12 +87,12 @@ def do_mutants(given: argparse.Namespace) -> int:
             out.print(line)
     if interrupted:
         out.print(f"interrupted: {len(outcomes)} of {len(tasks)} variants done", style="yellow")
-        return interrupted
     reports = [o.report for o in outcomes if o.report is not None]
     from verify.deviations import Judgement
 
-    status = FALSIFIED if bad else CONFORMS
-    record(given, "mutants", status, reports, Judgement(), [], [o.error for o in outcomes if o.error], False)
+    status = interrupted or (FALSIFIED if bad else CONFORMS)
+    errors = [o.error for o in outcomes if o.error]
+    record(given, "mutants", status, reports, Judgement(), [], errors, bool(interrupted))
     return status
 
 
