@@ -67,13 +67,13 @@ def test_what_is_well_formed_is_examined_once() -> None:
 def test_a_formula_that_is_looked_for_has_its_own_theorems_examined_only() -> None:
     """Those of what it applies wait until they are read."""
     code = """
-from spec.language.theorem import known
+from spec.language.known import get_formula
 from spec.language.registry import find
 find("attention.multi_head")
-assert not known("attention.multi_head").waiting
-assert known("attention.softmax").waiting
+assert not get_formula("attention.multi_head").waiting
+assert get_formula("attention.softmax").waiting
 assert find("attention.softmax").theorems
-assert not known("attention.softmax").waiting
+assert not get_formula("attention.softmax").waiting
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

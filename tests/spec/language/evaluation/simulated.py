@@ -76,10 +76,10 @@ class Simulated:
     def select(self, where: Any, a: Any, b: Any) -> Any:
         return np.where(where.holds, a, b)
 
-    def compared(self, relation: str, a: Any, b: Any) -> Truth:
+    def compare(self, relation: str, a: Any, b: Any) -> Truth:
         return Truth(a <= b if relation == "<=" else a < b if relation == "<" else a == b)
 
-    def put(self, target: Any, index: Any, a: Any, accumulate: bool) -> Any:
+    def write_at(self, target: Any, index: Any, a: Any, accumulate: bool) -> Any:
         result = np.array(target)
         if accumulate:
             shape = np.broadcast_shapes(*(part.shape for part in index), a.shape)
@@ -98,7 +98,7 @@ class Simulated:
     def exponential(self, a: Any, top: Any, family: Any) -> Any:
         return np.exp(a if top is None else a - top)
 
-    def recovered(self, a: Any) -> Any:
+    def exp_of_log(self, a: Any) -> Any:
         return np.exp(np.log(a))
 
     def power(self, a: Any, y: Any, whole: int | None = None, integral: bool = False) -> Any:
@@ -109,7 +109,7 @@ class Simulated:
             result = result * a
         return self.dtype.type(1) / result if whole < 0 else result
 
-    def stored(self, a: Any, storage: Any) -> Any:
+    def round_to_storage(self, a: Any, storage: Any) -> Any:
         return a
 
 
