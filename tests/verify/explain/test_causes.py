@@ -265,11 +265,6 @@ PLAIN: Defects = [
         lambda x, gamma, eps: impl.normalization.rms_norm(x - x.mean(-1, keepdim=True), gamma, eps),
         "the mean of x is subtracted first",
     ),
-    (
-        NORM,
-        lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], 1 + gamma, beta, eps),
-        "1 is added to gamma",
-    ),
     (CELL, exchanged, "the parameters of f and i are exchanged"),
     (CELL, gates(forget=1.0), "1 is added to b_f"),
     (CELL, gates(last=lambda x: x), "h' has no tanh"),
