@@ -328,7 +328,9 @@ class Trial:
                     if changes is self.why.changes
                     else Explanation(said, Reason.CONVENTIONS, changes)
                 )
-            failed = failed or f": {other.report.falsified[0].name} fails under it{other.why_undefined()}"
+            if said := other.find_undefined_gradients():
+                return Explanation(f"under convention {conventions_said(changes)}, {said}", Reason.CAUSE)
+            failed = failed or f": {other.report.falsified[0].name} fails under it"
         near = f"nearest to convention {conventions_said(self.why.changes)}{failed}"
         if not drop_unstated(self.setting.judge, self.why.changes):
             beside = explain_beside_conventions(Evidence(self.setting, self.request.kinds), self.report)
@@ -336,11 +338,10 @@ class Trial:
                 return beside
         return Explanation(near, Reason.NEAREST)
 
-    def why_undefined(self) -> str:
-        """What makes gradients NaN that fail, if it is a row about which nothing is said."""
+    def find_undefined_gradients(self) -> str:
+        """Say what makes gradients NaN that fail, if it is a row about which nothing is said; empty where it is not."""
         sloped = self.report.falsified[0].kind == "gradient"
-        said = undefined(Evidence(self.setting, self.request.kinds)) if sloped else ""
-        return f": {said}" if said else ""
+        return undefined(Evidence(self.setting, self.request.kinds)) if sloped else ""
 
     def find_cause(self) -> str:
         """Return the cause of a falsification; if none is known, the line in which digits are lost, if that is certain."""
