@@ -346,10 +346,10 @@ def smoothed(s, y, epsilon):
 def test_where_a_number_is_refused_is_found_and_can_be_pasted():
     """It is judged between the values at which calls return; refused in their midst, it follows no rule."""
     caller, found = met(smoothed, "objectives.cross_entropy")
-    assert str(caller.sizes.within) == "0.01 ≤ epsilon ≤ 0.75"
-    assert "--range epsilon=0.01..0.75" in found.sentences[-1]
+    assert str(caller.sizes.within) == "1e-09 ≤ epsilon ≤ 0.75"
+    assert "--range epsilon=1e-09..0.75" in found.sentences[-1]
     report = check(smoothed, "objectives.cross_entropy", max_examples=15)
-    assert report.headline == "conforms within 0.01 ≤ epsilon ≤ 0.75"
+    assert report.headline == "conforms within 1e-09 ≤ epsilon ≤ 0.75"
 
     def choosy(s, y, epsilon):
         assert epsilon != 0.35
