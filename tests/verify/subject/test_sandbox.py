@@ -227,16 +227,16 @@ def test_what_others_froze_stays_frozen_and_a_check_within_one_leaves_it_to_the_
     """In a process of its own, where nobody has frozen anything."""
     text = """
 import gc
-from verify.subject.sandbox import what_exists_kept
-with what_exists_kept():
-    with what_exists_kept():
+from verify.subject.sandbox import freeze_existing_objects
+with freeze_existing_objects():
+    with freeze_existing_objects():
         pass
     assert gc.get_freeze_count()
 assert not gc.get_freeze_count()
-with what_exists_kept():
+with freeze_existing_objects():
     assert gc.get_freeze_count()
 gc.freeze()
-with what_exists_kept():
+with freeze_existing_objects():
     pass
 assert gc.get_freeze_count()
 """
