@@ -15,7 +15,7 @@ from verify.explain.conventions import drop_unstated
 from verify.explain.evidence import Evidence
 from verify.explain.explain import Explanation, explain, explain_beside_conventions
 from verify.explain.range import conforming_range
-from verify.explain.slopes import undefined
+from verify.explain.slopes import find_undefined_gradients
 from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
 from verify.isolation import answer_isolated
@@ -341,7 +341,7 @@ class Trial:
     def find_undefined_gradients(self) -> str:
         """Say what makes gradients NaN that fail, if it is a row about which nothing is said; empty where it is not."""
         sloped = self.report.falsified[0].kind == "gradient"
-        return undefined(Evidence(self.setting, self.request.kinds)) if sloped else ""
+        return find_undefined_gradients(Evidence(self.setting, self.request.kinds)) if sloped else ""
 
     def find_cause(self) -> str:
         """Return the cause of a falsification; if none is known, the line in which digits are lost, if that is certain."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
 
-from tests.mutants.causes import expected
 from verify.edges import STRICT
 
 
@@ -21,8 +20,8 @@ from verify.edges import STRICT
 class Variant:
     """An implementation of a formula, known to be wrong or right; ``says`` is its sentence.
 
-    ``dtypes`` are the types that it is about; where there are none, those that are asked for. ``cause`` is a pattern that a
-    headline which names a cause has to match: by default as :mod:`tests.mutants.causes` reads it off the sentence.
+    ``dtypes`` are the types that it is about; where there are none, those that are asked for. ``cause`` is a pattern
+    that a headline which names a cause has to match; a cause that is told of a variant without one is not judged.
     """
 
     name: str
@@ -56,9 +55,8 @@ def _register(is_right, formula_id, name, says, via, dtypes, conventions, cause=
             call.__doc__, call.__module__ = says or part.__doc__, module["__name__"]
             module.setdefault(call.__name__, call)
         sentence, types = " ".join(call.__doc__.split()), tuple(dtypes)
-        why = "" if is_right else cause or expected(call.__name__, sentence)
         _VARIANTS.append(
-            Variant(call.__name__, formula_id, is_right, call, sentence, conventions, types, why)
+            Variant(call.__name__, formula_id, is_right, call, sentence, conventions, types, cause)
         )
         return call
 
@@ -68,7 +66,7 @@ def _register(is_right, formula_id, name, says, via, dtypes, conventions, cause=
 def wrong(formula_id, name="", says="", *, via=None, dtypes=(), cause="", **conventions):
     """Register a wrong variant, to be refused under ``conventions`` (ours where not given), in these types if any.
 
-    ``cause``: a pattern of what a headline may name as its cause, where its sentence does not tell.
+    ``cause``: a pattern of what a headline may name as its cause.
     """
     return _register(False, formula_id, name, says, via, dtypes, conventions, cause)
 

@@ -217,7 +217,7 @@ RESULTS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
 """What a result is made into."""
 
 
-def results(evidence: Evidence) -> Iterator[Alteration]:
+def alter_results(evidence: Evidence) -> Iterator[Alteration]:
     """Results that are made of nothing, one number everywhere or an input as it is; and one that something else is made of."""
     first = evidence.failing[0] if evidence.failing else None
     numbers = {float(x) for part in (first.got or () if first else ()) for x in np.ravel(part)[:2]}
@@ -387,7 +387,7 @@ def _around(x: Any, _: int, last: int) -> Any:
 # Which alteration explains what was returned -----------------------------------------------------------------------------
 
 Kind = Callable[[Evidence], Iterable[Alteration]]
-KINDS: tuple[Kind, ...] = (results, without_weights, alter_inputs, alter_lines)
+KINDS: tuple[Kind, ...] = (alter_results, without_weights, alter_inputs, alter_lines)
 """The kinds of alterations, in the order in which they are tried."""
 MOST_NEARLY = 3
 """So many that only some conventions may be wrong beside are tried with others."""
@@ -419,7 +419,7 @@ def find_alteration(evidence: Evidence) -> str:
     return ""
 
 
-def altered_beside_conventions(evidence: Evidence) -> str:
+def find_alteration_beside_conventions(evidence: Evidence) -> str:
     """Find one alteration of the statement under other conventions that explains all failures."""
     kinds = KINDS if evidence.everywhere else ()
     return next((said for kind in kinds if (said := _beside_conventions(evidence, kind))), "")
@@ -491,7 +491,7 @@ def _times(evidence: Evidence, factor: Callable[[Example], float], example: Exam
     return [factor(example) * part for part in evidence.evaluate_statement(example)]
 
 
-def moved(evidence: Evidence) -> str:
+def find_term(evidence: Evidence) -> str:
     """Results that are off by a term which none of the data changes, though numbers and sizes may: an entropy, a constant."""
     witnesses = (
         evidence.failing[:TERMS] if evidence.everywhere and evidence.data and not evidence.slight else []
@@ -597,10 +597,10 @@ def _shrink_examples(evidence: Evidence) -> list[Witness]:
 
 __all__ = [
     "find_alteration",
-    "altered_beside_conventions",
+    "find_alteration_beside_conventions",
     "find_fill_value",
     "find_floor",
-    "moved",
+    "find_term",
     "outputs_exchanged",
     "find_factor",
 ]

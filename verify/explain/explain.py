@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from verify.explain.alterations import (
-    altered_beside_conventions,
     find_alteration,
+    find_alteration_beside_conventions,
     find_factor,
     find_fill_value,
     find_floor,
-    moved,
+    find_term,
     outputs_exchanged,
 )
 from verify.explain.calls import (
@@ -45,7 +45,7 @@ from verify.explain.probes import (
     unread_inputs,
 )
 from verify.explain.sizes import at_entries, at_masks, at_sizes
-from verify.explain.slopes import find_stopped_gradients, undefined
+from verify.explain.slopes import find_stopped_gradients, find_undefined_gradients
 from verify.faults import Unsupported
 from verify.properties.edges_of_use import REMEDY, find_leaking
 from verify.properties.leaks import UNREAD
@@ -79,8 +79,8 @@ CAUSES: Causes = (
     (find_floor, Reason.CAUSE),
     (find_alteration, Reason.CAUSE),
     (find_factor, Reason.CAUSE),
-    (moved, Reason.CAUSE),
-    (altered_beside_conventions, Reason.CAUSE),
+    (find_term, Reason.CAUSE),
+    (find_alteration_beside_conventions, Reason.CAUSE),
     (unread_inputs, Reason.CAUSE),
     (looks_ahead, Reason.CAUSE),
     (in_a_narrower_type, Reason.CAUSE),
@@ -89,7 +89,7 @@ CAUSES: Causes = (
 """Causes that are looked for where no other conventions explain what fails."""
 
 SLOPES: Causes = (
-    (undefined, Reason.CAUSE),
+    (find_undefined_gradients, Reason.CAUSE),
     (find_stopped_gradients, Reason.CAUSE),
     (gradients_roundabout, Reason.CAUSE),
 )

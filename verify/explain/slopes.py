@@ -67,7 +67,7 @@ def find_stopped_gradients(evidence: Evidence) -> str:
     return ""
 
 
-def undefined(evidence: Evidence) -> str:
+def find_undefined_gradients(evidence: Evidence) -> str:
     """Gradients that are NaN exactly where a mask leaves some row nothing."""
     judge = evidence.judge
     permits = judge.conventions.get("polarity") != "true_drops"
@@ -163,4 +163,4 @@ def _constant(value: Any, _: Any) -> Any:
     return value
 
 
-__all__ = ["find_stopped_gradients", "undefined"]
+__all__ = ["find_stopped_gradients", "find_undefined_gradients"]

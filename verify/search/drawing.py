@@ -5,6 +5,7 @@ Nothing is printed, and nothing is written to the folder one works in.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
@@ -13,7 +14,7 @@ from typing import Any
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
-from hypothesis.errors import HypothesisException
+from hypothesis.errors import HypothesisException, HypothesisWarning
 from hypothesis.strategies import SearchStrategy
 
 from verify.cache import cache_folder
@@ -93,7 +94,8 @@ def find(
         if fails(draw):
             raise Fails
 
-    with suppress(HypothesisException, Fails):
+    with suppress(HypothesisException, Fails), warnings.catch_warnings():
+        warnings.simplefilter("ignore", HypothesisWarning)  # of how long a draw would be, were it printed
         # Settings go outside: a seed by itself would put the database aside.
         chosen(hypothesis.seed(seed)(hypothesis.given(strategy)(look_at)))()
 

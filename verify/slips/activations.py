@@ -66,7 +66,7 @@ def activations(spot: Spot) -> Written:
                 yield f"{{line}} is {name} of {entry}, not {_activation(spot.part)}", function(entry)
 
 
-def applied(spot: Spot) -> Written:
+def added_activations(spot: Spot) -> Written:
     """A function of the whole line, where the statement has none: an activation behind a projection, or behind the last layer."""
     if spot.whole and not isinstance(spot.part, Case | Func) and spot.line.left.tensor.domain == "real":
         for name, function in ACTIVATIONS[1:]:
@@ -111,4 +111,4 @@ def functions(spot: Spot) -> Written:
         yield f"{{line}} has an absolute value in the place of {part}", Func(Str("abs"), part.args[0])
 
 
-__all__ = ["SIMILAR", "activations", "applied", "exchange_functions", "functions"]
+__all__ = ["SIMILAR", "activations", "added_activations", "exchange_functions", "functions"]

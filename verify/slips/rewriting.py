@@ -29,7 +29,7 @@ from spec.language.expr import (
     Times,
 )
 from spec.language.trees import free_symbols, refs, substitute, walk
-from verify.slips.activations import activations, applied, functions
+from verify.slips.activations import activations, added_activations, functions
 from verify.slips.angles import bases, even_sizes, quotients, turns
 from verify.slips.spots import Spot, Written, depends_on_sizes_alone
 from verify.slips.sums import axes, ends, padded, separate
@@ -328,7 +328,7 @@ RULES: tuple[Callable[[Spot], Written], ...] = (
     functions,
     signs,
     ends,
-    applied,
+    added_activations,
     references,
     superfluous,
 )
