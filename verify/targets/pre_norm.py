@@ -125,7 +125,6 @@ def gpt2(backend: str) -> Adapter:
         return made
 
     def call(layer: nn.Module, x: Tensor, mask: Tensor | None, n: int) -> Any:
-        x = x.contiguous()  # its linear layers view what they are given
         shown = torch.ones(1, 1, n, n, dtype=torch.bool, device=x.device) if mask is None else mask
         return layer(x, attention_mask=shown)
 
