@@ -41,7 +41,6 @@ def gpt2(backend: str) -> Adapter:
         return {"c_attn.weight": inward[0], "c_attn.bias": inward[1], **outward}
 
     def call(attend: nn.Module, x: Tensor, n: int) -> Any:
-        x = x.contiguous()  # its linear layers view what they are given
         if backend != "eager":
             return attend(x)
         later = ~causal(n, device=x.device)
