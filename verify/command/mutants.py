@@ -120,7 +120,7 @@ def headline_of(expected: str, report: Report) -> str:
     if report.reason in SURE:
         if not expected:
             return UNJUDGED
-        return RIGHT_CAUSE if re.search(expected, report.hint) else WRONG_CAUSE
+        return RIGHT_CAUSE if re.search(expected, report.hint, re.IGNORECASE) else WRONG_CAUSE
     return RIGHT_PLACE if report.hint else BARE
 
 
