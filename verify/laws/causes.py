@@ -206,7 +206,7 @@ def _outcomes(
 
 
 def choice_cause(samples: Sequence[Draws], failed: Mapping[str, str], what: str) -> tuple[str, Reason]:
-    """What is wrong with what was drawn, given what falsified checks say, and whether it is a cause; ``what`` is drawn: pairs, say.
+    """What is wrong with what was drawn, given what falsified checks say, and whether it is a cause; ``what`` are drawn.
 
     A result that cannot be is explained by two values exchanged, or by what the first check says. Only where all are possible
     frequencies mean something: draws that depend on each other make every share off by chance, so these come first.
