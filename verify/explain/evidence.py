@@ -315,17 +315,16 @@ class Evidence:
         """
         got, said = witness.got, predict_at(alike, witness.example)
         if got is None or said is None:
-            return False
+            return got is not None and witness.fails
         if self.near(got, said):
             return witness.fails and any(
                 map(self._overlooks, said, got, self.evaluate_statement(witness.example))
             )
+        bounds = self.judge.expect(witness.example.inputs, witness.kind, False)
         with np.errstate(all="ignore"):
             return all(
-                (each.bound <= self.close * np.abs(value).max(initial=1e-300, where=np.isfinite(value))).all()
-                for each, value in zip(
-                    self.judge.expect(witness.example.inputs, witness.kind, False), said, strict=True
-                )
+                (each.bound <= self.close * max(_largest(value), _largest(result))).all()
+                for each, value, result in zip(bounds, said, got, strict=True)
             )
 
     def _overlooks(self, said: Any, got: Any, stated: Any) -> bool:
@@ -417,6 +416,11 @@ def narrow(witness: Witness, kind: Any) -> bool:
         return witness.got is not None and all(
             np.array_equal(part, part.astype(kind).astype(part.dtype), equal_nan=True) for part in witness.got
         )
+
+
+def _largest(value: Any) -> float:
+    """The largest finite entry in size; next to nothing where there is none."""
+    return float(np.abs(value).max(initial=1e-300, where=np.isfinite(value)))
 
 
 def _near(got: Any, said: Any, close: float) -> bool:
