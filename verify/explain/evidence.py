@@ -315,7 +315,7 @@ class Evidence:
         """
         got, said = witness.got, predict_at(alike, witness.example)
         if got is None or said is None:
-            return got is not None and witness.fails
+            return False
         if self.near(got, said):
             return witness.fails and any(
                 map(self._overlooks, said, got, self.evaluate_statement(witness.example))
@@ -323,7 +323,7 @@ class Evidence:
         bounds = self.judge.expect(witness.example.inputs, witness.kind, False)
         with np.errstate(all="ignore"):
             return all(
-                (each.bound <= self.close * max(_largest(value), _largest(result))).all()
+                (each.bound <= self.close * _largest(value, result)).all()
                 for each, value, result in zip(bounds, said, got, strict=True)
             )
 
@@ -418,9 +418,10 @@ def narrow(witness: Witness, kind: Any) -> bool:
         )
 
 
-def _largest(value: Any) -> float:
-    """The largest finite entry in size; next to nothing where there is none."""
-    return float(np.abs(value).max(initial=1e-300, where=np.isfinite(value)))
+def _largest(said: Any, got: Any) -> float:
+    """The largest entry of either where something is said; next to nothing where nothing is."""
+    told = np.isfinite(said) & np.isfinite(got)
+    return float(np.maximum(np.abs(said), np.abs(got)).max(initial=1e-300, where=told))
 
 
 def _near(got: Any, said: Any, close: float) -> bool:
