@@ -72,7 +72,7 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
                     raise kind.refusal(told, name, value)
         for name, value in named.items():
             if name not in kinds:
-                raise TypeError(f"{told}: expected no argument {name!r}; it has {', '.join(kinds)}")
+                raise TypeError(f"{told}: expected no argument {name!r}; it has {', '.join(name for name in kinds if name != 'self')}")
             kind = kinds[name]
             if (
                 kind is not None
