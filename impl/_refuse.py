@@ -134,9 +134,7 @@ def check_range(formula: str, name: str, ids: Tensor, size: int, besides: int | 
             raise out_of_range(formula, name, ids, size, besides)
 
 
-def out_of_range(
-    formula: str, name: str, ids: Tensor, size: int, besides: int | None = None
-) -> IndexError:
+def out_of_range(formula: str, name: str, ids: Tensor, size: int, besides: int | None = None) -> IndexError:
     """The error for integers that are neither in 0..size − 1 nor ``besides``: it names the first, and where it stands."""
     expected = f"{formula}: expected {name} in 0..{size - 1}, below {size}"
     if besides is not None:

@@ -20,7 +20,8 @@ def token(ids: Integer[Tensor, "... n"], E: Float[Tensor, "V d"]) -> Float[Tenso
 
     IndexError, with the place and the value, for an id below 0 or not below V: at once on the CPU, where reading it is free;
     on CUDA, where it would wait for the queue, torch's device-side assertion says it later. ValueError unless E is (V, d),
-    TypeError for ids that are not integers or a table of no floating dtype. Source: Bengio et al. 2003, "A Neural Probabilistic Language Model", section 2.
+    TypeError for ids that are not integers and an E that is not floating. Source: Bengio et al. 2003, "A Neural Probabilistic
+    Language Model", section 2.
     """
     return rows("embedding.token", "E (V d)", ids=ids, E=E)
 

@@ -103,7 +103,8 @@ UNFIT = {
     ),
     "an argument that there is not": (
         lambda: attention.MultiHeadAttention(4, h=2),
-        "attention.MultiHeadAttention: expected no argument 'h'; it has d_model, heads, d_k, d_v, d_y, bias, dropout, device, dtype",
+        "attention.MultiHeadAttention: expected no argument 'h'; "
+        "it has d_model, heads, d_k, d_v, d_y, bias, dropout, device, dtype",
     ),
 }
 
