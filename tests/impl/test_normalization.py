@@ -71,6 +71,7 @@ def test_eps_may_be_a_number_of_numpy(normal):
     assert torch.equal(layer_norm(x, x[0], x[1], eps), layer_norm(x, x[0], x[1], 0.5))
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("eps", [0, 0.0, -1e-5, math.nan])
 def test_eps_that_is_not_a_number_above_zero_is_refused(eps, normal):
     """One line gives what was passed."""
