@@ -28,6 +28,7 @@ SUBJECTS = (
     "feedforward",
     "transformer",
     "bert",
+    "evoformer",
     "masking",
     "objectives",
     "decoding",
