@@ -6,5 +6,7 @@ FORMULAS = (
     "column_attention",
     "transition",
     "outer_product_mean",
+    "triangle_multiplication",
+    "triangle_attention",
 )
 """What is stated here, in reading order: one module each."""
