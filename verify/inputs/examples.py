@@ -320,7 +320,8 @@ class Space:
             ids = regimes.some_without(random, ids, recipe.mask) if item.domain == "label" else ids
             return int(ids) if item.role == "number" else ids
         if item.domain == "boolean":
-            return regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)].draw(random, shape)
+            truths = regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)].draw(random, shape)
+            return bool(truths) if item.role == "number" else truths
         if item.role == "number":
             return self._draw_number(item, recipe, random)
         others = self.data_regimes[recipe.other % len(self.data_regimes)], regimes.DISTINCT

@@ -141,7 +141,7 @@ def _values(
     if item.role == "mask":
         return _masks(plain, shape)
     if item.domain == "boolean":
-        return _arrays(np.bool_, shape, (False, True))
+        return st.booleans() if item.role == "number" else _arrays(np.bool_, shape, (False, True))
     if item.domain == "permutation":
         return st.permutations(range(shape[0])).map(lambda order: np.array(order, np.int64))
     if item.domain in WHOLE:

@@ -66,7 +66,7 @@ class Passing:
         if item.role == "mask":
             return None if value is None else self._tensor(item, value, dtype)
         if item.role == "number":
-            return int(value) if item.domain == "integer" else float(value)
+            return {"integer": int, "boolean": bool}.get(item.domain, float)(value)
         return self._tensor(item, value, dtype, grad and item.domain in REAL and item.name not in self.fixed)
 
 
