@@ -31,7 +31,10 @@ def _axes(data: str, kind: Any) -> Axes:
 
 _ALIGNMENT, _PAIRS = "m (... n_seq n_res c_m)", "z (... n_res n_res c_z)"
 _GATED = Axes("q (... n d_k), k (... m d_k), v (... m d_v), b (... n m), g (... n d_v)")
-_ROW, _COLUMN = _axes(f"{_ALIGNMENT}, {_PAIRS}", RowAttentionWeights), _axes(_ALIGNMENT, ColumnAttentionWeights)
+_ROW, _COLUMN = (
+    _axes(f"{_ALIGNMENT}, {_PAIRS}", RowAttentionWeights),
+    _axes(_ALIGNMENT, ColumnAttentionWeights),
+)
 _OUTER, _TRANSITION = _axes(_ALIGNMENT, OuterProductMeanWeights), _axes("x (... d)", TransitionWeights)
 _MULTIPLICATION = _axes(_PAIRS, TriangleMultiplicationWeights)
 _ATTENTION = _axes(_PAIRS, TriangleAttentionWeights)

@@ -63,7 +63,9 @@ class Block(nn.Module):
                     width = weight.shape[-2]
                     weight.normal_(0.0, width**-0.5, generator=generator)
                 else:  # gains, and the biases of gates, are 1
-                    weight.fill_(float(letter.startswith(("gamma", "b_")) and (letter[-1] == "g" or letter[0] == "g")))
+                    weight.fill_(
+                        float(letter.startswith(("gamma", "b_")) and (letter[-1] == "g" or letter[0] == "g"))
+                    )
 
     @property
     def weights(self) -> BlockWeights:

@@ -15,7 +15,9 @@ from spec.vocabulary import *
 NORM, HEADS_OF = norm_weights(c_m, "the alignment"), head_weights(c_m)
 W_q, W_k, W_v, W_g, b_g, W_o, b_o = HEADS_OF
 WEIGHTS = (*NORM, *HEADS_OF)
-mask = optional_mask("mask", n_seq, n_res, meaning="which entries of the alignment take part: padding does not")
+mask = optional_mask(
+    "mask", n_seq, n_res, meaning="which entries of the alignment take part: padding does not"
+)
 x = tensor("x", n_seq, n_res, c_m, meaning="the alignment, normalised")
 queries = tensor("q", n_res, h, n_seq, c, meaning="queries: what a sequence looks for at a residue")
 keys = tensor("k", n_res, h, n_seq, c, meaning="keys: what a sequence is found by there")

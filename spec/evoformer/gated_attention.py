@@ -13,7 +13,9 @@ q = data("q", n, d_k, meaning="queries: what each place looks for")
 k = data("k", m, d_k, meaning="keys: what each place offers to be found by")
 v = data("v", m, d_v, meaning="values: what each place hands over")
 b = data("b", n, m, meaning="bias: how much a place heeds another whatever the two hold")
-g = data("g", n, d_v, meaning="gate: how much of each entry that is found passes, from 0 to 1 where a σ makes it")
+g = data(
+    "g", n, d_v, meaning="gate: how much of each entry that is found passes, from 0 to 1 where a σ makes it"
+)
 mask = optional_mask("mask", n, m, meaning="which keys a query may attend to")
 s = tensor("s", n, m, meaning="score: how well each key fits each query, and the bias")
 a = tensor("a", n, m, meaning="weight: the share of its attention that a query gives to each key")
@@ -40,8 +42,12 @@ gated_attention = Formula(
     stored=("a",),
     pitfalls=(
         pitfall("the bias divided by √d_k with the scores", mutant="bias_scaled"),
-        pitfall("the gate on the values: what is mixed then was opened by others", mutant="gate_on_the_values"),
-        pitfall("a bias expected to say how much is attended to: only differences count", theorem="row_shift"),
+        pitfall(
+            "the gate on the values: what is mixed then was opened by others", mutant="gate_on_the_values"
+        ),
+        pitfall(
+            "a bias expected to say how much is attended to: only differences count", theorem="row_shift"
+        ),
         pitfall("a mask of the other polarity: in some libraries True drops a key", convention="polarity"),
     ),
     sources=(paper("jumper2021", "supplement, algorithm 7, lines 5 and 6"),),

@@ -12,7 +12,9 @@ from spec.vocabulary import *
 NORM = norm_weights(c_m, "the alignment")
 W_a, b_a = linear_weights("a", c_m, c, meaning="what makes the first factor")
 W_b, b_b = linear_weights("b", c_m, c, meaning="what makes the second factor")
-W_o = parameter("W_o", c, c, c_z, meaning="what each product of an entry of the one and one of the other adds to a pair")
+W_o = parameter(
+    "W_o", c, c, c_z, meaning="what each product of an entry of the one and one of the other adds to a pair"
+)
 b_o = parameter("b_o", c_z, meaning="what is added in any case")
 WEIGHTS = (*NORM, W_a, b_a, W_b, b_b, W_o, b_o)
 x = tensor("x", n_seq, n_res, c_m, meaning="the alignment, normalised")
@@ -85,9 +87,7 @@ outer_product_mean.theorem(
     "Relabelling the residues permutes the pairs; the order of the sequences does not matter",
     claim(outer_product_mean(permute_alignment(m), *WEIGHTS, eps)[i, j, q], "=", u[pi[i], pi[j], q])
     .step(
-        Sum(
-            Sum(a[sigma[s], pi[i], e] * b[sigma[s], pi[j], f], s) / n_seq * W_o[e, f, q], e, f
-        ) + b_o[q],
+        Sum(Sum(a[sigma[s], pi[i], e] * b[sigma[s], pi[j], f], s) / n_seq * W_o[e, f, q], e, f) + b_o[q],
         "the factors of each entry are made from it alone",
     )
     .keeping(layer_norm)

@@ -20,10 +20,14 @@ NORM_M, NORM_Z = norm_weights(c_m, "the alignment", "m"), norm_weights(c_z, "the
 W_b, HEADS_OF = bias_weight(), head_weights(c_m)
 W_q, W_k, W_v, W_g, b_g, W_o, b_o = HEADS_OF
 WEIGHTS = (*NORM_M, *NORM_Z, W_b, *HEADS_OF)
-mask = optional_mask("mask", n_seq, n_res, meaning="which entries of the alignment take part: padding does not")
+mask = optional_mask(
+    "mask", n_seq, n_res, meaning="which entries of the alignment take part: padding does not"
+)
 x = tensor("x", n_seq, n_res, c_m, meaning="the alignment, normalised")
 w = tensor("w", n_res, n_res, c_z, meaning="the pairs, normalised")
-bias = tensor("b", h, n_res, n_res, meaning="in each head, how much a residue heeds another whatever they hold")
+bias = tensor(
+    "b", h, n_res, n_res, meaning="in each head, how much a residue heeds another whatever they hold"
+)
 queries = tensor("q", n_seq, h, n_res, c, meaning="queries: what a residue looks for")
 keys = tensor("k", n_seq, h, n_res, c, meaning="keys: what a residue is found by")
 values = tensor("v", n_seq, h, n_res, c, meaning="values: what a residue hands over")
@@ -120,7 +124,9 @@ row_attention.theorem(
         u[sigma[s], pi[i], p],
     )
     .keeping(layer_norm)
-    .by_definition("each sum over residues has the same terms in another order, and all else is done entry by entry"),
+    .by_definition(
+        "each sum over residues has the same terms in another order, and all else is done entry by entry"
+    ),
     given=(pi, sigma),
     conventions=OURS,
 )

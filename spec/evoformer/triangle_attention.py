@@ -25,10 +25,18 @@ WEIGHTS = attention_weights()
 NORM, W_b, HEADS_OF = WEIGHTS[:2], WEIGHTS[2], WEIGHTS[3:]
 W_q, W_k, W_v, W_g, b_g, W_o, b_o = HEADS_OF
 ending = number(
-    "ending", "boolean", meaning="whether pairs attend to those that end where they end; else to those that start alike"
+    "ending",
+    "boolean",
+    meaning="whether pairs attend to those that end where they end; else to those that start alike",
 )
 x = tensor("x", n_res, n_res, c_z, meaning="the pairs, normalised")
-bias = tensor("b", h, n_res, n_res, meaning="in each head, the bias that a pair gives to triangles of which it is the third side")
+bias = tensor(
+    "b",
+    h,
+    n_res,
+    n_res,
+    meaning="in each head, the bias that a pair gives to triangles of which it is the third side",
+)
 queries = tensor("q", h, n_res, n_res, c, meaning="queries: what a pair looks for")
 keys = tensor("k", h, n_res, n_res, c, meaning="keys: what a pair is found by")
 values = tensor("v", h, n_res, n_res, c, meaning="values: what a pair hands over")
@@ -99,8 +107,13 @@ triangle_attention = Formula(
     conventions=(POLARITY, FULLY_MASKED),
     stored=("x", "b", "q", "k", "v", "g", "head"),
     pitfalls=(
-        pitfall("starting and ending exchanged: unnoticed while the pairs are symmetric", mutant="other_node"),
-        pitfall("the bias of the pair itself, (i, j), or of (k, j), in the place of (j, k)", mutant="bias_of_the_third_side_turned"),
+        pitfall(
+            "starting and ending exchanged: unnoticed while the pairs are symmetric", mutant="other_node"
+        ),
+        pitfall(
+            "the bias of the pair itself, (i, j), or of (k, j), in the place of (j, k)",
+            mutant="bias_of_the_third_side_turned",
+        ),
         pitfall("the ending residue: pairs turned, but not turned back", mutant="not_turned_back"),
         pitfall("the mask not turned with the pairs", mutant="mask_not_turned"),
         pitfall("the gate before the attention, on the values", mutant="triangle_gate_on_the_values"),

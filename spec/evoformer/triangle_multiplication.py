@@ -39,12 +39,18 @@ NORM, FIRST, SECOND, REST = WEIGHTS[:2], WEIGHTS[2:6], WEIGHTS[6:10], WEIGHTS[10
 W_a, b_a, W_ag, b_ag, W_b, b_b, W_bg, b_bg = FIRST + SECOND
 gamma_o, beta_o, W_o, b_o, W_g, b_g = REST
 incoming = number(
-    "incoming", "boolean", meaning="whether the edges come in at i and j from a third residue; else they go out to it"
+    "incoming",
+    "boolean",
+    meaning="whether the edges come in at i and j from a third residue; else they go out to it",
 )
 x = tensor("x", n_res, n_res, c_z, meaning="the pairs, normalised")
-first = tensor("a", n_res, n_res, c, meaning="first edge: what a pair hands over as the one side of a triangle")
+first = tensor(
+    "a", n_res, n_res, c, meaning="first edge: what a pair hands over as the one side of a triangle"
+)
 second = tensor("b", n_res, n_res, c, meaning="second edge: what it hands over as the other side")
-o = tensor("o", n_res, n_res, c, meaning="the sum, over all third residues, of the products of the two other edges")
+o = tensor(
+    "o", n_res, n_res, c, meaning="the sum, over all third residues, of the products of the two other edges"
+)
 w = tensor("w", n_res, n_res, c, meaning="the sums, normalised")
 g = tensor("g", n_res, n_res, c_z, domain="share", meaning="gate: how much of the update passes")
 u = tensor("u", n_res, n_res, c_z, meaning="the update: what is added to the pairs")
@@ -102,14 +108,26 @@ triangle_multiplication = Formula(
     outputs=(u,),
     stored=("x", "a", "b", "o", "w", "g"),
     pitfalls=(
-        pitfall("the edges of the other direction: unnoticed while the pairs are symmetric", mutant="edges_transposed"),
+        pitfall(
+            "the edges of the other direction: unnoticed while the pairs are symmetric",
+            mutant="edges_transposed",
+        ),
         pitfall(
             "incoming taken for outgoing of the transposed pairs with the projections as they are",
             mutant="projections_not_exchanged",
         ),
-        pitfall("a product of the matrices, over the second index of one and the first of the other", mutant="matrix_product"),
-        pitfall("the outer gate from the update, or before the output's projection", mutant="gate_before_the_output"),
-        pitfall("the mean over the third residues for the sum: ε alone tells them apart", mutant="mean_over_residues"),
+        pitfall(
+            "a product of the matrices, over the second index of one and the first of the other",
+            mutant="matrix_product",
+        ),
+        pitfall(
+            "the outer gate from the update, or before the output's projection",
+            mutant="gate_before_the_output",
+        ),
+        pitfall(
+            "the mean over the third residues for the sum: ε alone tells them apart",
+            mutant="mean_over_residues",
+        ),
     ),
     sources=(
         paper(
@@ -178,7 +196,9 @@ triangle_multiplication.theorem(
     "parameters",
     "It has 2·c_z + 4·(c_z·c + c) + 2·c + c·c_z + c_z + c_z² + c_z parameters: 99,584 in AlphaFold",
     claim(
-        parameters(triangle_multiplication), "=", 2 * c_z + 4 * (c_z * c + c) + 2 * c + c * c_z + c_z**2 + 2 * c_z
+        parameters(triangle_multiplication),
+        "=",
+        2 * c_z + 4 * (c_z * c + c) + 2 * c + c * c_z + c_z**2 + 2 * c_z,
     ).by_definition("two normalizations, two edges with their gates, the output and its gate"),
     runs=False,
 )
