@@ -8,5 +8,6 @@ FORMULAS = (
     "outer_product_mean",
     "triangle_multiplication",
     "triangle_attention",
+    "block",
 )
 """What is stated here, in reading order: one module each."""

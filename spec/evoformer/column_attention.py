@@ -12,9 +12,9 @@ from spec.vocabulary import *
 
 (r,) = indices(r=n_seq)
 
-NORM, HEADS_OF = norm_weights(c_m, "the alignment"), head_weights(c_m)
+WEIGHTS = column_weights()
+NORM, HEADS_OF = WEIGHTS[:2], WEIGHTS[2:]
 W_q, W_k, W_v, W_g, b_g, W_o, b_o = HEADS_OF
-WEIGHTS = (*NORM, *HEADS_OF)
 mask = optional_mask(
     "mask", n_seq, n_res, meaning="which entries of the alignment take part: padding does not"
 )

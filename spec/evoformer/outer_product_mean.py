@@ -9,14 +9,8 @@ from spec.vocabulary import *
 
 (f,) = indices(f=c)
 
-NORM = norm_weights(c_m, "the alignment")
-W_a, b_a = linear_weights("a", c_m, c, meaning="what makes the first factor")
-W_b, b_b = linear_weights("b", c_m, c, meaning="what makes the second factor")
-W_o = parameter(
-    "W_o", c, c, c_z, meaning="what each product of an entry of the one and one of the other adds to a pair"
-)
-b_o = parameter("b_o", c_z, meaning="what is added in any case")
-WEIGHTS = (*NORM, W_a, b_a, W_b, b_b, W_o, b_o)
+WEIGHTS = outer_weights()
+NORM, (W_a, b_a, W_b, b_b, W_o, b_o) = WEIGHTS[:2], WEIGHTS[2:]
 x = tensor("x", n_seq, n_res, c_m, meaning="the alignment, normalised")
 a = tensor("a", n_seq, n_res, c, meaning="first factor: what a residue offers where it comes first in a pair")
 b = tensor("b", n_seq, n_res, c, meaning="second factor: what it offers where it comes second")

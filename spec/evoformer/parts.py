@@ -49,7 +49,7 @@ def linear_weights(mark: str, *axes: Node, meaning: str) -> tuple[Tensor, Tensor
     )
 
 
-def head_weights(width: Node, mark: str = "") -> tuple[Tensor, ...]:
+def head_weights(width: Node, mark: str = "", h: Node = h) -> tuple[Tensor, ...]:
     """The weights of gated attention in h heads, W_q, W_k, W_v, W_g, b_g, W_o, b_o."""
     return (
         parameter(f"W_q{mark}", h, width, c, meaning="for each head, what makes its queries"),
@@ -59,6 +59,67 @@ def head_weights(width: Node, mark: str = "") -> tuple[Tensor, ...]:
         parameter(f"b_g{mark}", h, c, meaning="how far the gates are open in any case: 1 at first"),
         *linear_weights(f"o{mark}", h * c, width, meaning="joins what the heads found"),
     )
+
+
+def bias_weight(mark: str = "", h: Node = h) -> Tensor:
+    """The matrix that makes the biases of the heads."""
+    return parameter(f"W_b{mark}", c_z, h, meaning="for each head, what makes its bias of a pair")
+
+
+def row_weights(mark: str = "") -> tuple[Tensor, ...]:
+    """All weights of row-wise attention."""
+    norms = norm_weights(c_m, "the alignment", f"m{mark}"), norm_weights(c_z, "the pairs", f"z{mark}")
+    return (*norms[0], *norms[1], bias_weight(mark), *head_weights(c_m, mark))
+
+
+def column_weights(mark: str = "") -> tuple[Tensor, ...]:
+    """All weights of column-wise attention."""
+    return (*norm_weights(c_m, "the alignment", mark), *head_weights(c_m, mark))
+
+
+def transition_weights(d: Node, f: Node, mark: str = "") -> tuple[Tensor, ...]:
+    """All weights of a transition of f inner units."""
+    return (
+        *norm_weights(d, "the row", mark),
+        *linear_weights(f"1{mark}", d, f, meaning="what each inner unit looks for"),
+        *linear_weights(f"2{mark}", f, d, meaning="what each inner unit adds where it is active"),
+    )
+
+
+def outer_weights(mark: str = "") -> tuple[Tensor, ...]:
+    """All weights of the outer product mean."""
+    return (
+        *norm_weights(c_m, "the alignment", mark),
+        *linear_weights(f"a{mark}", c_m, c, meaning="what makes the first factor"),
+        *linear_weights(f"b{mark}", c_m, c, meaning="what makes the second factor"),
+        parameter(
+            f"W_o{mark}",
+            c,
+            c,
+            c_z,
+            meaning="what each product of an entry of the one and one of the other adds to a pair",
+        ),
+        parameter(f"b_o{mark}", c_z, meaning="what is added in any case"),
+    )
+
+
+def multiplication_weights(mark: str = "", c: Node = c) -> tuple[Tensor, ...]:
+    """All weights of a triangle multiplication, its edges c wide."""
+    return (
+        *norm_weights(c_z, "the pairs", f"z{mark}"),
+        *linear_weights(f"a{mark}", c_z, c, meaning="what makes the first edge"),
+        *linear_weights(f"ag{mark}", c_z, c, meaning="what opens its gate"),
+        *linear_weights(f"b{mark}", c_z, c, meaning="what makes the second edge"),
+        *linear_weights(f"bg{mark}", c_z, c, meaning="what opens its gate"),
+        *norm_weights(c, "the sums", f"o{mark}"),
+        *linear_weights(f"o{mark}", c, c_z, meaning="what the sums say of a pair"),
+        *linear_weights(f"g{mark}", c_z, c_z, meaning="what opens the gate of the update"),
+    )
+
+
+def attention_weights(mark: str = "", h: Node = h) -> tuple[Tensor, ...]:
+    """All weights of a triangle attention."""
+    return (*norm_weights(c_z, "the pairs", mark), bias_weight(mark, h), *head_weights(c_z, mark, h))
 
 
 def count_heads(width: Node) -> Node:

@@ -10,16 +10,9 @@ from spec.evoformer.parts import *
 from spec.normalization.layer_norm import layer_norm
 from spec.vocabulary import *
 
-
-def bias_weight(mark: str = "") -> Tensor:
-    """The matrix that makes the biases of the heads."""
-    return parameter(f"W_b{mark}", c_z, h, meaning="for each head, what makes its bias of a pair")
-
-
-NORM_M, NORM_Z = norm_weights(c_m, "the alignment", "m"), norm_weights(c_z, "the pairs", "z")
-W_b, HEADS_OF = bias_weight(), head_weights(c_m)
+WEIGHTS = row_weights()
+NORM_M, NORM_Z, W_b, HEADS_OF = WEIGHTS[:2], WEIGHTS[2:4], WEIGHTS[4], WEIGHTS[5:]
 W_q, W_k, W_v, W_g, b_g, W_o, b_o = HEADS_OF
-WEIGHTS = (*NORM_M, *NORM_Z, W_b, *HEADS_OF)
 mask = optional_mask(
     "mask", n_seq, n_res, meaning="which entries of the alignment take part: padding does not"
 )

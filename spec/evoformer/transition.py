@@ -1,6 +1,6 @@
 """What is worked out at each place: a layer normalization, and a feed-forward network four times as wide."""
 
-from spec.evoformer.parts import eps, norm_weights
+from spec.evoformer.parts import eps, transition_weights
 from spec.feedforward.relu import relu
 from spec.normalization.layer_norm import layer_norm
 from spec.vocabulary import *
@@ -9,12 +9,8 @@ d, f = sizes("d f")
 i, v = indices(i=d, v=f)
 
 x = data("x", d, meaning="what is known at one place: of a residue in a sequence, or of a pair")
-NORM = norm_weights(d, "the row")
-W_1 = parameter("W_1", d, f, meaning="what each inner unit looks for")
-b_1 = parameter("b_1", f, meaning="the level from which it counts")
-W_2 = parameter("W_2", f, d, meaning="what each inner unit adds where it is active")
-b_2 = parameter("b_2", d, meaning="what is added in any case")
-WEIGHTS = (*NORM, W_1, b_1, W_2, b_2)
+WEIGHTS = transition_weights(d, f)
+NORM, NETWORK = WEIGHTS[:2], WEIGHTS[2:]
 w = tensor("w", d, meaning="the row, normalised")
 u = tensor("u", d, meaning="the update: what is added to the row")
 
@@ -28,7 +24,7 @@ transition = Formula(
     inputs=(x, *WEIGHTS, eps),
     lines=(
         define(w, layer_norm(x, *NORM, eps)),
-        define(u, relu(w, W_1, b_1, W_2, b_2)),
+        define(u, relu(w, *NETWORK)),
     ),
     outputs=(u,),
     stored=("w",),

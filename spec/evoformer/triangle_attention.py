@@ -7,19 +7,9 @@ they share the ending residue; which pairs take part.
 from spec.attention.masks import FULLY_MASKED, POLARITY
 from spec.evoformer.gated_attention import gated_attention
 from spec.evoformer.parts import *
-from spec.evoformer.row_attention import bias_weight, row_attention
+from spec.evoformer.row_attention import row_attention
 from spec.normalization.layer_norm import layer_norm
 from spec.vocabulary import *
-
-
-def attention_weights(mark: str = "") -> tuple[Tensor, ...]:
-    """All weights of a triangle attention."""
-    return (
-        *norm_weights(c_z, "the pairs", mark),
-        bias_weight(mark),
-        *head_weights(c_z, mark),
-    )
-
 
 WEIGHTS = attention_weights()
 NORM, W_b, HEADS_OF = WEIGHTS[:2], WEIGHTS[2], WEIGHTS[3:]

@@ -13,27 +13,6 @@ from spec.vocabulary import *
 
 WIDTHS = {**RESIDUES, c_z: "width of what is known of a pair", c: "width of an edge: c_z in AlphaFold"}
 
-
-def edge_weights(mark: str, of: str) -> tuple[Tensor, ...]:
-    """The weights of an edge: a projection and its gate, with their biases."""
-    return (
-        *linear_weights(mark, c_z, c, meaning=f"what makes the {of} edge"),
-        *linear_weights(f"{mark}g", c_z, c, meaning="what opens its gate"),
-    )
-
-
-def multiplication_weights(mark: str = "") -> tuple[Tensor, ...]:
-    """All weights of a triangle multiplication."""
-    return (
-        *norm_weights(c_z, "the pairs", f"z{mark}"),
-        *edge_weights(f"a{mark}", "first"),
-        *edge_weights(f"b{mark}", "second"),
-        *norm_weights(c, "the sums", f"o{mark}"),
-        *linear_weights(f"o{mark}", c, c_z, meaning="what the sums say of a pair"),
-        *linear_weights(f"g{mark}", c_z, c_z, meaning="what opens the gate of the update"),
-    )
-
-
 WEIGHTS = multiplication_weights()
 NORM, FIRST, SECOND, REST = WEIGHTS[:2], WEIGHTS[2:6], WEIGHTS[6:10], WEIGHTS[10:]
 W_a, b_a, W_ag, b_ag, W_b, b_b, W_bg, b_bg = FIRST + SECOND

@@ -36,8 +36,17 @@ def scores(q, k):
     return q @ k.mT / q.shape[-1] ** 0.5
 
 
+def blanked(q, k, v, mask):
+    """Queries, keys and values with 0 where they are in no attention."""
+    if mask is None:
+        return q, k, v
+    asks, asked = mask.any(-1).unsqueeze(-1), mask.any(-2).unsqueeze(-1)
+    return q.where(asks, 0.0), k.where(asked, 0.0), v.where(asked, 0.0)
+
+
 def gated(q, k, v, b, g, mask=None):
     """Gated attention with a bias, right."""
+    q, k, v = blanked(q, k, v, mask)
     return g * (shares(scores(q, k) + b, mask) @ v)
 
 
@@ -100,6 +109,7 @@ def by_the_kernel(q, k, v, b, g, mask=None):
     """torch's kernel, with the bias and −∞ for what is hidden as its mask."""
     if mask is None:
         return g * F.scaled_dot_product_attention(q, k, v, attn_mask=b)
+    q, k, v = blanked(q, k, v, mask)
     some = mask.any(-1, keepdim=True)
     return g * torch.where(
         some, F.scaled_dot_product_attention(q, k, v, b.masked_fill(~mask & some, -torch.inf)), 0.0
@@ -109,6 +119,7 @@ def by_the_kernel(q, k, v, b, g, mask=None):
 @right(GATED)
 def key_by_key(q, k, v, b, g, mask=None):
     """One key after another, the sums so far brought to the largest score so far."""
+    q, k, v = blanked(q, k, v, mask)
     top = torch.full_like(q[..., :1], -torch.inf)
     total, found = torch.zeros_like(top), torch.zeros_like(g)
     for j in range(k.shape[-2]):
