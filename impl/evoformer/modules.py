@@ -16,9 +16,9 @@ __all__ = ["Block"]
 class Block(nn.Module):
     """``evoformer.block`` with its weights, by default in AlphaFold's sizes.
 
-    ``parts`` holds the weights of each part by the statement's letters: ``parts.row.W_q``, ``parts.ending.b_o``. Fresh weights are
-    AlphaFold's: gates are nearly open whatever comes (matrices 0, biases 1), and what each part adds last is 0, so that a fresh
-    block changes nothing; the other matrices are normal with variance 1 over what they read. ValueError for a size below 1.
+    ``parts`` holds the weights of each part by the statement's letters: ``parts["row"]["W_q"]``. Fresh weights are AlphaFold's:
+    gates are nearly open whatever comes (matrices 0, biases 1), and what each part adds last is 0, so that a fresh block changes
+    nothing; the other matrices are normal with variance 1 over what they read. ValueError for a size below 1.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class Block(nn.Module):
         own = {
             "alignment": {"d": c_m, "f": factor * c_m},
             "pairs": {"d": c_z, "f": factor * c_z},
-            **dict.fromkeys(("outgoing", "incoming"), {"c": c_triangle}),
-            **dict.fromkeys(("starting", "ending"), {"h": pair_heads}),
+            **{part: {"c": c_triangle} for part in ("outgoing", "incoming")},
+            **{part: {"h": pair_heads} for part in ("starting", "ending")},
         }
         self.parts = nn.ModuleDict()
         for part, kind in BlockWeights.__annotations__.items():
@@ -55,17 +55,14 @@ class Block(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self, generator: Generator | None = None) -> None:
-        """Fresh weights, drawn from ``generator`` if one is given."""
+        """Draw fresh weights, from ``generator`` if one is given."""
         for name, weight in self.named_parameters():
             letter = name.split(".")[-1]
-            with torch.no_grad():
-                if letter.startswith("W_") and letter[-1] not in "go2":
-                    width = weight.shape[-2]
-                    weight.normal_(0.0, width**-0.5, generator=generator)
-                else:  # gains, and the biases of gates, are 1
-                    weight.fill_(
-                        float(letter.startswith(("gamma", "b_")) and (letter[-1] == "g" or letter[0] == "g"))
-                    )
+            if letter.startswith("W_") and letter[-1] not in "go2":
+                nn.init.normal_(weight, 0.0, weight.shape[-2] ** -0.5, generator=generator)
+            else:  # gains, and the biases of gates
+                one = letter.startswith("gamma") or (letter.startswith("b_") and letter.endswith("g"))
+                nn.init.constant_(weight, float(one))
 
     @property
     def weights(self) -> BlockWeights:

@@ -112,12 +112,12 @@ class BlockWeights(NamedTuple):
     pairs: TransitionWeights
 
 
-def axes(kind: type[NamedTuple]) -> dict[str, str]:
+def axes(kind: type) -> dict[str, str]:
     """The axes of each weight, as they are declared: ``{"W_o": "h*c c_m", …}``."""
     return {name: hint.dim_str.strip() for name, hint in get_type_hints(kind).items()}
 
 
-def shapes(kind: type[NamedTuple], sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
+def shapes(kind: type, sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
     """The shape of each weight where the axes have these sizes."""
     return {
         name: tuple(prod(sizes[factor] for factor in axis.split("*")) for axis in declared.split())

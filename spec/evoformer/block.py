@@ -62,7 +62,7 @@ ONE = {"m": [[[2]]], "z": [[[3]]], **idle(WEIGHTS), "eps": 1}
 block = Formula(
     "evoformer.block",
     "A block of the Evoformer",
-    why="How does a fold emerge from sequences alone? Neither the alignment nor the pairs can be understood first: which residues "
+    why="How does a fold emerge from sequences? Neither the alignment nor the pairs can be understood first: which residues "
     "touch shows in what varies together, and what varies together is better read by whom knows which residues touch. So both "
     "are kept and refined in turn. The pairs bias how the sequences are read; what the sequences then have in common updates "
     "the pairs; the pairs make themselves fit to be distances, triangle by triangle. Forty-eight such blocks follow each other "
@@ -97,7 +97,9 @@ block = Formula(
         pitfall("one sum forgotten", mutant="block_without_one_sum"),
         pitfall("the weights of outgoing edges for incoming ones, too", mutant="one_multiplication_for_both"),
         pitfall("incoming edges first", mutant="incoming_first"),
-        pitfall("padding hidden from the sequences, but not from the triangles", mutant="padding_in_triangles"),
+        pitfall(
+            "padding hidden from the sequences, but not from the triangles", mutant="padding_in_triangles"
+        ),
     ),
     sources=(
         paper("jumper2021", "supplement, algorithm 6 (EvoformerStack), a block without dropout"),
@@ -105,15 +107,15 @@ block = Formula(
     ),
     worked=(
         Worked(
-            "Weights of 0: every update is 0, and what was known stays. With a bias of 5, the outer product mean adds 5 to the pair",
+            "Weights of 0: no update, what was known stays. With a bias of 5, the outer product mean adds 5 to the pair",
             ONE | {"b_ox": [5]},
             [[["8"]]],
             0,
             output="Z",
         ),
     ),
-    notes="In AlphaFold c_m = 256, c_z = c_t = 128, c = 32, h = 8, h_z = 4, f_m = 1,024 and f_z = 512. In training it drops whole rows "
-    "of the updates of rows, of both multiplications and of attention around the starting residue, and whole columns of that "
+    notes="In AlphaFold c_m = 256, c_z = c_t = 128, c = 32, h = 8, h_z = 4, f_m = 1,024 and f_z = 512. In training whole rows are "
+    "dropped of the updates of rows, of both multiplications and of attention around the starting residue, and whole columns of that "
     "around the ending one.",
 )
 
@@ -123,8 +125,8 @@ relabelled = block(permute_alignment(m), permute_pairs(z), *WEIGHTS, eps, each(m
 
 block.theorem(
     "relabelled",
-    "Relabelling the residues, or putting the sequences in another order, permutes both results: the order along the chain has to "
-    "be told by what goes in",
+    "Relabelling the residues, or putting the sequences in another order, permutes both results: the order along the chain has "
+    "to be told by what goes in",
     claim(relabelled[s, i, p], "=", M[sigma[s], pi[i], p])
     .citing("relabelled", row, pi=pi, sigma=sigma)
     .citing("relabelled", column, pi=pi, sigma=sigma)

@@ -90,7 +90,7 @@ row_attention = Formula(
     ),
     worked=(
         Worked(
-            "Two residues hold ±1 when normalised; queries are 0, and no pair has a bias: each gathers 0, through gates half open",
+            "Two residues hold ±1 when normalised; queries are 0, and no pair has a bias: each gathers 0; gates are half open",
             UNIT | TWO_RESIDUES | {"W_b": [[0], [0]]},
             [[["0", "1"], ["0", "1"]]],
             0,

@@ -17,7 +17,7 @@ u = tensor("u", d, meaning="the update: what is added to the row")
 transition = Formula(
     "evoformer.transition",
     "Transition of an alignment, or of pairs",
-    why="What follows from what was gathered? Attention and triangles mix places, and leave each entry a sum of what others hold. "
+    why="What follows from what was gathered? Attention and triangles mix places and leave each entry a sum of what others hold. "
     "As in a Transformer's layer a small network then works at each place by itself, on the normalised row; what it finds is "
     "added to the row, not put in its place. The alignment and the pairs have one each.",
     sizes={d: "width: c_m or c_z", f: "inner units: 4·d in AlphaFold"},

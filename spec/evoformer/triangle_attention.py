@@ -71,7 +71,7 @@ SHARED = {
 triangle_attention = Formula(
     "evoformer.triangle_attention",
     "Triangle attention",
-    why="Which triangles should a pair of residues heed? A sum over all third residues counts each alike. Here pair (i, j) attends "
+    why="Which triangles should a pair heed? A sum over all third residues counts each alike. Here pair (i, j) attends "
     "to the pairs (i, k) that start where it starts, and picks those that matter. Of the triangle i, j, k the third side is "
     "(j, k): from it comes the bias of the score, so that all three sides take part. Around the ending residue it is the "
     "same with all pairs turned about.",
@@ -129,8 +129,8 @@ triangle_attention = Formula(
             1,
         ),
         Worked(
-            "Pair (0, 1) is the third side of (0, 0) with residue 1, and has a bias of log 3, as (0, 0) has one of −log 3: of 6 and −6 "
-            "pair (0, 0) takes 1/10 and 9/10, and half of −4.8 passes",
+            "Pair (0, 1) is the third side of (0, 0) with residue 1, and has a bias of log 3, as (0, 0) has one of −log 3: of 6 "
+            "and −6 pair (0, 0) takes 1/10 and 9/10, and half of −4.8 passes",
             SHARED | {"ending": False, "W_b": [["-log(3)"], [0]]},
             [[["-2.4", "0"], ["0", "0"]], [["0", "0"], ["0", "0"]]],
             1,

@@ -117,8 +117,8 @@ triangle_multiplication = Formula(
     ),
     worked=(
         Worked(
-            "One pair, (0, 1), is not 0: its first edge is half of 4, that of the others 0; every second edge is half of 2. Out of "
-            "residue 0 it goes, and so it counts for both pairs that begin there",
+            "One pair, (0, 1), is not 0: its first edge is half of 4, that of the others 0; every second edge is half of 2. Out "
+            "of residue 0 it goes, and so it counts for both pairs that begin there",
             OPEN | ONE_EDGE | {"incoming": False},
             [[["2", "0"], ["2", "0"]], [["0", "0"], ["0", "0"]]],
             0,

@@ -626,3 +626,125 @@ def by_letters(z, gamma, beta, W_b, W_q, W_k, W_v, W_g, b_g, W_o, b_o, eps, endi
         )
     joined = torch.einsum("...hijc->...ijhc", g * found).flatten(-2)
     return joined @ W_o + b_o
+
+
+# A block ------------------------------------------------------------------------------------------------------------------
+
+SIZES = {
+    "row": 12,
+    "column": 9,
+    "aligned": 6,
+    "outer": 8,
+    "outgoing": 16,
+    "incoming": 16,
+    "starting": 10,
+    "ending": 10,
+}
+BLOCK = "evoformer.block"
+multiply = multiplication()
+
+
+def parts_of(inputs):
+    """The updates of a block as functions, by name; those of the sequences and of the pairs are given what is padding."""
+    W, left = {}, iter(inputs[:93])
+    for name, count in (*SIZES.items(), ("paired", 6)):
+        W[name] = [next(left) for _ in range(count)]
+    eps, mask = inputs[93], inputs[94] if len(inputs) > 94 else None
+    pairs = None if mask is None else mask[..., :, None] & mask[..., None, :]
+
+    def along_rows(m, z):
+        seen = None if mask is None else mask[..., None, :].expand(m.shape[:-1])
+        return row(m, z, *W["row"], eps, seen)
+
+    return {
+        "row": along_rows,
+        "column": lambda m: column(m, *W["column"], eps),
+        "aligned": lambda m: transition(m, *W["aligned"], eps),
+        "outer": lambda m: outer(m, *W["outer"], eps),
+        "outgoing": lambda z, pairs=pairs: multiply(z, *W["outgoing"], eps, False, pairs),
+        "incoming": lambda z, pairs=pairs, of="incoming": multiply(z, *W[of], eps, True, pairs),
+        "starting": lambda z, pairs=pairs: pairs_around(z, *W["starting"], eps, False, pairs),
+        "ending": lambda z, pairs=pairs: pairs_around(z, *W["ending"], eps, True, pairs),
+        "paired": lambda z: transition(z, *W["paired"], eps),
+    }
+
+
+ORDER = ("outgoing", "incoming", "starting", "ending", "paired")
+
+
+def block(order=ORDER, skip="", columns_first=False, old=False, **changes):
+    """A block, right, but for the order of the pairs' updates, a sum that is skipped, or parts that are ``changes`` of them."""
+
+    def call(m, z, *inputs):
+        parts = parts_of(inputs)
+        parts |= {name: change(parts[name]) for name, change in changes.items()}
+
+        def add(x, name, *more):
+            return parts[name](x, *more) + (0 if name == skip else x)
+
+        before = m
+        for name, more in (("column", ()), ("row", (z,)))[:: 1 if columns_first else -1]:
+            m = add(m, name, *more)
+        m = add(m, "aligned")
+        z = z + parts["outer"](before if old else m)
+        for name in order:
+            z = add(z, name)
+        return m, z
+
+    return lambda m, z, *inputs: call(m, z, *inputs)
+
+
+def swapped(one, two):
+    """The order with two updates exchanged."""
+    return tuple({one: two, two: one}.get(name, name) for name in ORDER)
+
+
+wrong(
+    BLOCK,
+    "outer_of_the_old",
+    "The pairs are updated from the alignment before the block.",
+    cause="reads m|M belongs|m where",
+)(block(old=True))
+wrong(
+    BLOCK,
+    "block_without_one_sum",
+    "Forgets the pairs beside the outgoing edges' update.",
+    cause="z_1|added|residual",
+)(block(skip="outgoing"))
+wrong(
+    BLOCK,
+    "one_multiplication_for_both",
+    "The outgoing edges' weights for incoming ones, too.",
+    cause="W_|gamma|exchanged|where",
+)(block(incoming=lambda part: lambda z: part(z, of="outgoing")))
+wrong(
+    BLOCK,
+    "incoming_first",
+    "Incoming edges before outgoing ones.",
+    cause="order|exchanged|reads z_|z_[123] where",
+)(block(swapped("outgoing", "incoming")))
+wrong(
+    BLOCK, "ending_first", "Around the ending residue first.", cause="order|exchanged|reads z_|z_[345] where"
+)(block(swapped("starting", "ending")))
+wrong(BLOCK, "columns_first", "Along columns before rows.", cause="order|exchanged|reads m|m_1|m_2")(
+    block(columns_first=True)
+)
+wrong(
+    BLOCK,
+    "padding_in_triangles",
+    "Padding takes part in triangle multiplications.",
+    cause="mask|condition|hidden",
+)(block(outgoing=lambda part: lambda z: part(z, None), incoming=lambda part: lambda z: part(z, None)))
+wrong(
+    BLOCK,
+    "attention_before_products",
+    "Triangle attention before the multiplications.",
+    cause="order|exchanged|reads z_|where",
+)(block(("starting", "ending", "outgoing", "incoming", "paired")))
+wrong(
+    BLOCK,
+    "pairs_without_transition",
+    "Forgets the transition of the pairs.",
+    cause="transition|added|W_1p|W_2p|b_2p",
+)(block(ORDER[:-1]))
+right(BLOCK, "composed", "The parts by einsum, one after another.")(block())
