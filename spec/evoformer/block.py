@@ -63,10 +63,10 @@ block = Formula(
     "evoformer.block",
     "A block of the Evoformer",
     why="How does a fold emerge from sequences? Neither the alignment nor the pairs can be understood first: which residues "
-    "touch shows in what varies together, and what varies together is better read by whom knows which residues touch. So both "
+    "touch shows in what varies together, and what varies together is better read where it is known who touches. So both "
     "are kept and refined in turn. The pairs bias how the sequences are read; what the sequences then have in common updates "
-    "the pairs; the pairs make themselves fit to be distances, triangle by triangle. Forty-eight such blocks follow each other "
-    "in AlphaFold 2. Every part only adds, so that nothing known is lost on the way.",
+    "the pairs; the pairs make themselves fit to be distances, triangle by triangle. Every part only adds, so that nothing "
+    "known is lost on the way.",
     sizes={
         **ALIGNMENT,
         c_z: "width of what is known of a pair",
@@ -114,9 +114,9 @@ block = Formula(
             output="Z",
         ),
     ),
-    notes="In AlphaFold c_m = 256, c_z = c_t = 128, c = 32, h = 8, h_z = 4, f_m = 1,024 and f_z = 512. In training whole rows are "
-    "dropped of the updates of rows, of both multiplications and of attention around the starting residue, and whole columns of that "
-    "around the ending one.",
+    notes="In AlphaFold c_m = 256, c_z = c_t = 128, c = 32, h = 8, h_z = 4, f_m = 1,024 and f_z = 512; 48 blocks follow each "
+    "other. In training whole rows are dropped of the updates of rows, of both multiplications and of attention around "
+    "the starting residue, and whole columns of that around the ending one.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

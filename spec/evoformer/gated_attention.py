@@ -27,7 +27,7 @@ gated_attention = Formula(
     "evoformer.gated_attention",
     "Gated attention with a bias",
     why="How can attention use what is known about two places before they are compared? A query and a key know their own place "
-    "only; that two residues touch in the folded protein is known of the pair. So a number for each pair is added to its "
+    "only; that two residues touch in the folded protein is known of the pair, so that a number for each pair is added to its "
     "score. And what if nothing that is found is of use? A softmax has to spend its weights somewhere. A gate, made by the "
     "asking place, decides for each entry how much of what was found passes.",
     sizes={n: "queries", m: "keys and values", d_k: "width of a key", d_v: "width of a value"},
