@@ -12,6 +12,7 @@
 ``impl.masking``          ``mlm``, ``whole_words``: what masked language modelling hides; ``nsp``: pairs of sentences
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; of hidden words and pairs; warm-up
 ``impl.bert``             BERT: features of its layers; heads for words, texts, pairs, tokens and spans
+``impl.evoformer``        AlphaFold 2's: attention of an alignment, triangle updates of pairs; a block, as a function and a module
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
@@ -34,6 +35,7 @@ __all__ = [
     "bert",
     "decoding",
     "embedding",
+    "evoformer",
     "feedforward",
     "gpt",
     "masking",

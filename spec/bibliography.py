@@ -153,6 +153,13 @@ PAPERS = (
         "10.1162/neco.1997.9.8.1735",
     ),
     Reference(
+        "jumper2021",
+        "Jumper et al.",
+        "Highly accurate protein structure prediction with AlphaFold",
+        2021,
+        "10.1038/s41586-021-03819-2",
+    ),
+    Reference(
         "karim2019",
         "Karim",
         "Illustrated: Self-Attention",

@@ -29,6 +29,7 @@ SUBJECTS = (
     "transformer",
     "bert",
     "gpt",
+    "evoformer",
     "masking",
     "objectives",
     "decoding",

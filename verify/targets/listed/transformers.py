@@ -112,6 +112,22 @@ TRANSFORMERS = (
     ),
     Target(
         "transformers",
+        "EsmFoldTriangleMultiplicativeUpdate",
+        "evoformer.triangle_multiplication",
+        "evoformer:triangle_multiplication",
+        differs="edges as wide as pairs; ε is 1e-5",
+        sizes={"c": "c_z"},
+    ),
+    Target(
+        "transformers",
+        "EsmFoldTriangleAttention",
+        "evoformer.triangle_attention",
+        "evoformer:triangle_attention",
+        UNSPECIFIED,
+        "adds −10⁹ to the scores of masked pairs; ε is 1e-5",
+    ),
+    Target(
+        "transformers",
         "MarianSinusoidalPositionalEmbedding",
         "positional.sinusoidal",
         "huggingface:marian",
