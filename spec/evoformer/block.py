@@ -82,12 +82,12 @@ block = Formula(
         define(m_1[s, i, p], m[s, i, p] + row[s, i, p]),
         define(m_2[s, i, p], m_1[s, i, p] + column[s, i, p]),
         define(M[s, i, p], m_2[s, i, p] + transition(m_2[s, i], *ALIGNED, eps)[p]),
-        define(z_1[i, j, q], z[i, j, q] + outer[i, j, q]),
-        define(z_2[i, j, q], z_1[i, j, q] + outgoing[i, j, q]),
-        define(z_3[i, j, q], z_2[i, j, q] + incoming[i, j, q]),
-        define(z_4[i, j, q], z_3[i, j, q] + starting[i, j, q]),
-        define(z_5[i, j, q], z_4[i, j, q] + ending[i, j, q]),
-        define(Z[i, j, q], z_5[i, j, q] + transition(z_5[i, j], *PAIRED, eps)[q]),
+        define(z_1[i, j, d], z[i, j, d] + outer[i, j, d]),
+        define(z_2[i, j, d], z_1[i, j, d] + outgoing[i, j, d]),
+        define(z_3[i, j, d], z_2[i, j, d] + incoming[i, j, d]),
+        define(z_4[i, j, d], z_3[i, j, d] + starting[i, j, d]),
+        define(z_5[i, j, d], z_4[i, j, d] + ending[i, j, d]),
+        define(Z[i, j, d], z_5[i, j, d] + transition(z_5[i, j], *PAIRED, eps)[d]),
     ),
     outputs=(M, Z),
     conventions=(FULLY_MASKED,),
@@ -132,7 +132,7 @@ block.theorem(
     .citing("relabelled", column, pi=pi, sigma=sigma)
     .keeping(transition)
     .by_definition("so it is for each part"),
-    claim(relabelled.output(Z)[i, j, q], "=", Z[pi[i], pi[j], q])
+    claim(relabelled.output(Z)[i, j, d], "=", Z[pi[i], pi[j], d])
     .citing("relabelled", row, pi=pi, sigma=sigma)
     .citing("relabelled", column, pi=pi, sigma=sigma)
     .citing("relabelled", outer, pi=pi, sigma=sigma)

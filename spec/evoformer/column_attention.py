@@ -19,10 +19,10 @@ mask = optional_mask(
     "mask", n_seq, n_res, meaning="which entries of the alignment take part: padding does not"
 )
 x = tensor("x", n_seq, n_res, c_m, meaning="the alignment, normalised")
-queries = tensor("q", n_res, h, n_seq, c, meaning="queries: what a sequence looks for at a residue")
-keys = tensor("k", n_res, h, n_seq, c, meaning="keys: what a sequence is found by there")
-values = tensor("v", n_res, h, n_seq, c, meaning="values: what a sequence hands over there")
-gates = tensor("g", n_res, h, n_seq, c, domain="share", meaning="gates: how much of what is found passes")
+q = tensor("q", n_res, h, n_seq, c, meaning="queries: what a sequence looks for at a residue")
+k = tensor("k", n_res, h, n_seq, c, meaning="keys: what a sequence is found by there")
+v = tensor("v", n_res, h, n_seq, c, meaning="values: what a sequence hands over there")
+g = tensor("g", n_res, h, n_seq, c, domain="share", meaning="gates: how much of what is found passes")
 head = tensor("head", n_res, h, n_seq, c, meaning="what each head has gathered and let pass")
 concat = tensor("concat", n_seq, n_res, h * c, meaning="what all heads let pass, side by side, head by head")
 u = tensor("u", n_seq, n_res, c_m, meaning="the update: what is added to the alignment")
@@ -38,18 +38,16 @@ column_attention = Formula(
     inputs=(m, *WEIGHTS, eps, mask),
     lines=(
         define(x[s, i], layer_norm(m[s, i], *NORM, eps)),
-        define(queries[i, t, s, e], Sum(x[s, i, p] * W_q[t, p, e], p)),
-        define(keys[i, t, s, e], Sum(x[s, i, p] * W_k[t, p, e], p)),
-        define(values[i, t, s, e], Sum(x[s, i, p] * W_v[t, p, e], p)),
-        define(gates[i, t, s, e], sigmoid(Sum(x[s, i, p] * W_g[t, p, e], p) + b_g[t, e])),
+        define(q[i, t, s, e], Sum(x[s, i, p] * W_q[t, p, e], p)),
+        define(k[i, t, s, e], Sum(x[s, i, p] * W_k[t, p, e], p)),
+        define(v[i, t, s, e], Sum(x[s, i, p] * W_v[t, p, e], p)),
+        define(g[i, t, s, e], sigmoid(Sum(x[s, i, p] * W_g[t, p, e], p) + b_g[t, e])),
         define(
             head[i, t],
-            gated_attention(
-                queries[i, t], keys[i, t], values[i, t], each(0, s, r), gates[i, t], each(mask[r, i], s, r)
-            ),
+            gated_attention(q[i, t], k[i, t], v[i, t], each(0, s, r), g[i, t], each(mask[r, i], s, r)),
         ),
         define(concat[s, i, t * c + e], head[i, t, s, e]),
-        define(u[s, i, p], Sum(concat[s, i, b] * W_o[b, p], b) + b_o[p]),
+        define(u[s, i, p], Sum(concat[s, i, y] * W_o[y, p], y) + b_o[p]),
     ),
     outputs=(u,),
     conventions=(POLARITY, FULLY_MASKED),
@@ -121,7 +119,7 @@ column_attention.theorem(
             *NORM,
             gain,
             shift,
-            each(0, q, t),
+            each(0, d, t),
             *HEADS_OF,
             eps,
             each(mask[s, i], i, s),

@@ -43,7 +43,7 @@ outer_product_mean = Formula(
         define(a[s, i, e], Sum(x[s, i, p] * W_a[p, e], p) + b_a[e]),
         define(b[s, i, e], Sum(x[s, i, p] * W_b[p, e], p) + b_b[e]),
         define(o[i, j, e, f], Sum(a[s, i, e] * b[s, j, f], s) / n_seq),
-        define(u[i, j, q], Sum(o[i, j, e, f] * W_o[e, f, q], e, f) + b_o[q]),
+        define(u[i, j, d], Sum(o[i, j, e, f] * W_o[e, f, d], e, f) + b_o[d]),
     ),
     outputs=(u,),
     stored=("x", "a", "b", "o"),
@@ -79,9 +79,9 @@ outer_product_mean = Formula(
 outer_product_mean.theorem(
     "relabelled",
     "Relabelling the residues permutes the pairs; the order of the sequences does not matter",
-    claim(outer_product_mean(permute_alignment(m), *WEIGHTS, eps)[i, j, q], "=", u[pi[i], pi[j], q])
+    claim(outer_product_mean(permute_alignment(m), *WEIGHTS, eps)[i, j, d], "=", u[pi[i], pi[j], d])
     .step(
-        Sum(Sum(a[sigma[s], pi[i], e] * b[sigma[s], pi[j], f], s) / n_seq * W_o[e, f, q], e, f) + b_o[q],
+        Sum(Sum(a[sigma[s], pi[i], e] * b[sigma[s], pi[j], f], s) / n_seq * W_o[e, f, d], e, f) + b_o[d],
         "the factors of each entry are made from it alone",
     )
     .keeping(layer_norm)
@@ -93,12 +93,12 @@ outer_product_mean.theorem(
     "transposed",
     "With the factors and the first two axes of W_o exchanged, the pairs are transposed",
     claim(
-        outer_product_mean(m, *NORM, W_b, b_b, W_a, b_a, each(W_o[f, e, q], e, f, q), b_o, eps)[j, i, q],
+        outer_product_mean(m, *NORM, W_b, b_b, W_a, b_a, each(W_o[f, e, d], e, f, d), b_o, eps)[j, i, d],
         "=",
-        u[i, j, q],
+        u[i, j, d],
     )
     .step(
-        Sum(Sum(b[s, j, e] * a[s, i, f], s) / n_seq * W_o[f, e, q], e, f) + b_o[q],
+        Sum(Sum(b[s, j, e] * a[s, i, f], s) / n_seq * W_o[f, e, d], e, f) + b_o[d],
         "the definition, with the factors exchanged",
     )
     .keeping(layer_norm)

@@ -12,12 +12,12 @@ ALIGNMENT = {n_seq: "sequences of the alignment", **RESIDUES, c_m: "width of an 
 PAIRS = {**RESIDUES, c_z: "width of what is known of a pair"}
 HEADS = {c: "width of queries, keys and values", h: "heads"}
 
-i, j, k, s, t, e = indices(i=n_res, j=n_res, k=n_res, s=n_seq, t=h, e=c)
-p, q, b = indices(p=c_m, q=c_z, b=h * c)
+i, j, k, l, s, t, e = indices(i=n_res, j=n_res, k=n_res, l=n_res, s=n_seq, t=h, e=c)
+p, d, y = indices(p=c_m, d=c_z, y=h * c)
 
 m = data("m", n_seq, n_res, c_m, meaning="the alignment: what is known of each residue in each sequence")
 z = data("z", n_res, n_res, c_z, meaning="what is known of each pair of residues")
-pair_mask = optional_mask("mask", n_res, n_res, meaning="which pairs take part: padding does not")
+mask = optional_mask("mask", n_res, n_res, meaning="which pairs take part: padding does not")
 pi = given("pi", n_res, domain="permutation")
 sigma = given("sigma", n_seq, domain="permutation")
 
@@ -134,8 +134,8 @@ def permute_alignment(array: Tensor) -> Comprehension:
 
 def permute_pairs(array: Tensor) -> Comprehension:
     """What is known of the pairs, the residues in another order."""
-    return each(array[pi[i], pi[j], q], i, j, q)
+    return each(array[pi[i], pi[j], d], i, j, d)
 
 
-MASKED_PAIRS = each(pair_mask[pi[i], pi[j]], i, j)
+MASKED_PAIRS = each(mask[pi[i], pi[j]], i, j)
 """The mask of the pairs with the residues in that order."""

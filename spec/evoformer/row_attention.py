@@ -18,13 +18,11 @@ mask = optional_mask(
 )
 x = tensor("x", n_seq, n_res, c_m, meaning="the alignment, normalised")
 w = tensor("w", n_res, n_res, c_z, meaning="the pairs, normalised")
-bias = tensor(
-    "b", h, n_res, n_res, meaning="in each head, how much a residue heeds another whatever they hold"
-)
-queries = tensor("q", n_seq, h, n_res, c, meaning="queries: what a residue looks for")
-keys = tensor("k", n_seq, h, n_res, c, meaning="keys: what a residue is found by")
-values = tensor("v", n_seq, h, n_res, c, meaning="values: what a residue hands over")
-gates = tensor("g", n_seq, h, n_res, c, domain="share", meaning="gates: how much of what is found passes")
+b = tensor("b", h, n_res, n_res, meaning="in each head, how much a residue heeds another whatever they hold")
+q = tensor("q", n_seq, h, n_res, c, meaning="queries: what a residue looks for")
+k = tensor("k", n_seq, h, n_res, c, meaning="keys: what a residue is found by")
+v = tensor("v", n_seq, h, n_res, c, meaning="values: what a residue hands over")
+g = tensor("g", n_seq, h, n_res, c, domain="share", meaning="gates: how much of what is found passes")
 head = tensor("head", n_seq, h, n_res, c, meaning="what each head has gathered and let pass")
 concat = tensor("concat", n_seq, n_res, h * c, meaning="what all heads let pass, side by side, head by head")
 u = tensor("u", n_seq, n_res, c_m, meaning="the update: what is added to the alignment")
@@ -57,19 +55,17 @@ row_attention = Formula(
     lines=(
         define(x[s, i], layer_norm(m[s, i], *NORM_M, eps)),
         define(w[i, j], layer_norm(z[i, j], *NORM_Z, eps)),
-        define(bias[t, i, j], Sum(w[i, j, q] * W_b[q, t], q)),
-        define(queries[s, t, i, e], Sum(x[s, i, p] * W_q[t, p, e], p)),
-        define(keys[s, t, i, e], Sum(x[s, i, p] * W_k[t, p, e], p)),
-        define(values[s, t, i, e], Sum(x[s, i, p] * W_v[t, p, e], p)),
-        define(gates[s, t, i, e], sigmoid(Sum(x[s, i, p] * W_g[t, p, e], p) + b_g[t, e])),
+        define(b[t, i, j], Sum(w[i, j, d] * W_b[d, t], d)),
+        define(q[s, t, i, e], Sum(x[s, i, p] * W_q[t, p, e], p)),
+        define(k[s, t, i, e], Sum(x[s, i, p] * W_k[t, p, e], p)),
+        define(v[s, t, i, e], Sum(x[s, i, p] * W_v[t, p, e], p)),
+        define(g[s, t, i, e], sigmoid(Sum(x[s, i, p] * W_g[t, p, e], p) + b_g[t, e])),
         define(
             head[s, t],
-            gated_attention(
-                queries[s, t], keys[s, t], values[s, t], bias[t], gates[s, t], each(mask[s, j], i, j)
-            ),
+            gated_attention(q[s, t], k[s, t], v[s, t], b[t], g[s, t], each(mask[s, j], i, j)),
         ),
         define(concat[s, i, t * c + e], head[s, t, i, e]),
-        define(u[s, i, p], Sum(concat[s, i, b] * W_o[b, p], b) + b_o[p]),
+        define(u[s, i, p], Sum(concat[s, i, y] * W_o[y, p], y) + b_o[p]),
     ),
     outputs=(u,),
     conventions=(POLARITY, FULLY_MASKED),

@@ -20,17 +20,17 @@ ending = number(
     meaning="whether pairs attend to those that end where they end; else to those that start alike",
 )
 x = tensor("x", n_res, n_res, c_z, meaning="the pairs, normalised")
-bias = tensor(
+b = tensor(
     "b",
     h,
     n_res,
     n_res,
     meaning="in each head, the bias that a pair gives to triangles of which it is the third side",
 )
-queries = tensor("q", h, n_res, n_res, c, meaning="queries: what a pair looks for")
-keys = tensor("k", h, n_res, n_res, c, meaning="keys: what a pair is found by")
-values = tensor("v", h, n_res, n_res, c, meaning="values: what a pair hands over")
-gates = tensor("g", h, n_res, n_res, c, domain="share", meaning="gates: how much of what is found passes")
+q = tensor("q", h, n_res, n_res, c, meaning="queries: what a pair looks for")
+k = tensor("k", h, n_res, n_res, c, meaning="keys: what a pair is found by")
+v = tensor("v", h, n_res, n_res, c, meaning="values: what a pair hands over")
+g = tensor("g", h, n_res, n_res, c, domain="share", meaning="gates: how much of what is found passes")
 head = tensor(
     "head",
     h,
@@ -50,8 +50,8 @@ def around(array: Tensor) -> Comprehension:
     return each(case(ending, array[t, o, r, e], array[t, r, o, e]), o, e)
 
 
-third_side = each(case(ending, bias[t, k, o], bias[t, o, k]), o, k)
-partners = each(case(ending, pair_mask[k, r], pair_mask[r, k]), o, k)
+third_side = each(case(ending, b[t, l, o], b[t, o, l]), o, l)
+partners = each(case(ending, mask[l, r], mask[r, l]), o, l)
 
 SHARED = {
     "z": [[[1, -1], [-1, 1]], [[0, 0], [0, 0]]],
@@ -72,26 +72,24 @@ triangle_attention = Formula(
     "evoformer.triangle_attention",
     "Triangle attention",
     why="Which triangles should a pair heed? A sum over all third residues counts each alike. Here pair (i, j) attends "
-    "to the pairs (i, k) that start where it starts, and picks those that matter. Of the triangle i, j, k the third side is "
-    "(j, k): from it comes the bias of the score, so that all three sides take part. Around the ending residue it is the "
+    "to the pairs (i, l) that start where it starts, and picks those that matter. Of the triangle i, j, l the third side is "
+    "(j, l): from it comes the bias of the score, so that all three sides take part. Around the ending residue it is the "
     "same with all pairs turned about.",
     sizes={**RESIDUES, c_z: "width of what is known of a pair", **HEADS},
-    inputs=(z, *WEIGHTS, eps, ending, pair_mask),
+    inputs=(z, *WEIGHTS, eps, ending, mask),
     lines=(
         define(x[i, j], layer_norm(z[i, j], *NORM, eps)),
-        define(bias[t, i, j], Sum(x[i, j, q] * W_b[q, t], q)),
-        define(queries[t, i, j, e], Sum(x[i, j, q] * W_q[t, q, e], q)),
-        define(keys[t, i, j, e], Sum(x[i, j, q] * W_k[t, q, e], q)),
-        define(values[t, i, j, e], Sum(x[i, j, q] * W_v[t, q, e], q)),
-        define(gates[t, i, j, e], sigmoid(Sum(x[i, j, q] * W_g[t, q, e], q) + b_g[t, e])),
+        define(b[t, i, j], Sum(x[i, j, d] * W_b[d, t], d)),
+        define(q[t, i, j, e], Sum(x[i, j, d] * W_q[t, d, e], d)),
+        define(k[t, i, j, e], Sum(x[i, j, d] * W_k[t, d, e], d)),
+        define(v[t, i, j, e], Sum(x[i, j, d] * W_v[t, d, e], d)),
+        define(g[t, i, j, e], sigmoid(Sum(x[i, j, d] * W_g[t, d, e], d) + b_g[t, e])),
         define(
             head[t, r],
-            gated_attention(
-                around(queries), around(keys), around(values), third_side, around(gates), partners
-            ),
+            gated_attention(around(q), around(k), around(v), third_side, around(g), partners),
         ),
         define(concat[i, j, t * c + e], case(ending, head[t, j, i, e], head[t, i, j, e])),
-        define(u[i, j, q], Sum(concat[i, j, b] * W_o[b, q], b) + b_o[q]),
+        define(u[i, j, d], Sum(concat[i, j, y] * W_o[y, d], y) + b_o[d]),
     ),
     outputs=(u,),
     conventions=(POLARITY, FULLY_MASKED),
@@ -101,7 +99,7 @@ triangle_attention = Formula(
             "starting and ending exchanged: unnoticed while the pairs are symmetric", mutant="other_node"
         ),
         pitfall(
-            "the bias of the pair itself, (i, j), or of (k, j), in the place of (j, k)",
+            "the bias of the pair itself, (i, j), or of (l, j), in the place of (j, l)",
             mutant="bias_of_the_third_side_turned",
         ),
         pitfall("the ending residue: pairs turned, but not turned back", mutant="not_turned_back"),
@@ -141,14 +139,14 @@ triangle_attention = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
-transposed = each(z[j, i, q], i, j, q)
-turned = each(pair_mask[j, i], i, j)
+transposed = each(z[j, i, d], i, j, d)
+turned = each(mask[j, i], i, j)
 
 triangle_attention.theorem(
     "transposed",
     "Around the ending residue it is attention around the starting one, of the transposed pairs and transposed back; and the "
     "reverse",
-    claim(triangle_attention(transposed, *WEIGHTS, eps, ~ending, turned)[j, i, q], "=", u[i, j, q])
+    claim(triangle_attention(transposed, *WEIGHTS, eps, ~ending, turned)[j, i, d], "=", u[i, j, d])
     .keeping(layer_norm, gated_attention)
     .by_definition("pair (i, j) is (j, i) of the transpose, and so are its partners and the third side"),
     conventions=OURS,
@@ -158,12 +156,12 @@ triangle_attention.theorem(
     "rows",
     "Around the starting residue it is row-wise attention of the pairs taken for an alignment, with the pairs themselves as bias",
     claim(
-        triangle_attention(z, *WEIGHTS, eps, ~TRUE, pair_mask)[i, j, q],
+        triangle_attention(z, *WEIGHTS, eps, ~TRUE, mask)[i, j, d],
         "=",
-        row_attention(z, z, *NORM, *NORM, W_b, *HEADS_OF, eps, pair_mask)[i, j, q],
+        row_attention(z, z, *NORM, *NORM, W_b, *HEADS_OF, eps, mask)[i, j, d],
     )
     .keeping(layer_norm, gated_attention)
-    .by_definition("residue i is the sequence: its pairs (i, j) attend to (i, k), with the bias of (j, k)"),
+    .by_definition("residue i is the sequence: its pairs (i, j) attend to (i, l), with the bias of (j, l)"),
     conventions=OURS,
 )
 
@@ -171,9 +169,9 @@ triangle_attention.theorem(
     "relabelled",
     "Relabelling the residues permutes the result",
     claim(
-        triangle_attention(permute_pairs(z), *WEIGHTS, eps, ending, MASKED_PAIRS)[i, j, q],
+        triangle_attention(permute_pairs(z), *WEIGHTS, eps, ending, MASKED_PAIRS)[i, j, d],
         "=",
-        u[pi[i], pi[j], q],
+        u[pi[i], pi[j], d],
     )
     .keeping(layer_norm)
     .by_definition("each sum over the third residue has the same terms in another order"),

@@ -9,8 +9,6 @@ from spec.evoformer.parts import *
 from spec.normalization.layer_norm import layer_norm
 from spec.vocabulary import *
 
-(p,) = indices(p=c)
-
 WIDTHS = {**RESIDUES, c_z: "width of what is known of a pair", c: "width of an edge: c_z in AlphaFold"}
 
 WEIGHTS = multiplication_weights()
@@ -23,10 +21,8 @@ incoming = number(
     meaning="whether the edges come in at i and j from a third residue; else they go out to it",
 )
 x = tensor("x", n_res, n_res, c_z, meaning="the pairs, normalised")
-first = tensor(
-    "a", n_res, n_res, c, meaning="first edge: what a pair hands over as the one side of a triangle"
-)
-second = tensor("b", n_res, n_res, c, meaning="second edge: what it hands over as the other side")
+a = tensor("a", n_res, n_res, c, meaning="first edge: what a pair hands over as the one side of a triangle")
+b = tensor("b", n_res, n_res, c, meaning="second edge: what it hands over as the other side")
 o = tensor(
     "o", n_res, n_res, c, meaning="the sum, over all third residues, of the products of the two other edges"
 )
@@ -37,12 +33,12 @@ u = tensor("u", n_res, n_res, c_z, meaning="the update: what is added to the pai
 
 def gated(W: Tensor, bias: Tensor, W_gate: Tensor, b_gate: Tensor) -> Node:
     """Entry p of what a pair hands over as an edge."""
-    gate = sigmoid(Sum(x[i, j, q] * W_gate[q, p], q) + b_gate[p])
-    return gate * (Sum(x[i, j, q] * W[q, p], q) + bias[p])
+    gate = sigmoid(Sum(x[i, j, d] * W_gate[d, e], d) + b_gate[e])
+    return gate * (Sum(x[i, j, d] * W[d, e], d) + bias[e])
 
 
-outgoing_sum = Sum(first[i, k, p] * second[j, k, p], k, where=pair_mask[i, k] & pair_mask[j, k])
-incoming_sum = Sum(first[k, i, p] * second[k, j, p], k, where=pair_mask[k, i] & pair_mask[k, j])
+outgoing_sum = Sum(a[i, k, e] * b[j, k, e], k, where=mask[i, k] & mask[j, k])
+incoming_sum = Sum(a[k, i, e] * b[k, j, e], k, where=mask[k, i] & mask[k, j])
 
 OPEN = {
     "gamma_z": [1, 1],
@@ -74,15 +70,15 @@ triangle_multiplication = Formula(
     "every third residue k, multiplies the two and sums over k, as in a product of matrices. Edges have a direction: one "
     "update takes those that go out of i and j, another those that come in.",
     sizes=WIDTHS,
-    inputs=(z, *WEIGHTS, eps, incoming, pair_mask),
+    inputs=(z, *WEIGHTS, eps, incoming, mask),
     lines=(
         define(x[i, j], layer_norm(z[i, j], *NORM, eps)),
-        define(first[i, j, p], gated(*FIRST)),
-        define(second[i, j, p], gated(*SECOND)),
-        define(o[i, j, p], case(incoming, incoming_sum, outgoing_sum)),
+        define(a[i, j, e], gated(*FIRST)),
+        define(b[i, j, e], gated(*SECOND)),
+        define(o[i, j, e], case(incoming, incoming_sum, outgoing_sum)),
         define(w[i, j], layer_norm(o[i, j], gamma_o, beta_o, eps)),
-        define(g[i, j, q], sigmoid(Sum(x[i, j, e] * W_g[e, q], (e, c_z)) + b_g[q])),
-        define(u[i, j, q], g[i, j, q] * (Sum(w[i, j, p] * W_o[p, q], p) + b_o[q])),
+        define(g[i, j, d], sigmoid(Sum(x[i, j, y] * W_g[y, d], (y, c_z)) + b_g[d])),
+        define(u[i, j, d], g[i, j, d] * (Sum(w[i, j, e] * W_o[e, d], e) + b_o[d])),
     ),
     outputs=(u,),
     stored=("x", "a", "b", "o", "w", "g"),
@@ -142,17 +138,17 @@ triangle_multiplication = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
-transposed = each(z[j, i, q], i, j, q)
-turned = each(pair_mask[j, i], i, j)
+transposed = each(z[j, i, d], i, j, d)
+turned = each(mask[j, i], i, j)
 
 triangle_multiplication.theorem(
     "transposed",
     "Incoming edges are outgoing edges of the transposed pairs, the two projections exchanged, and the result transposed back; "
     "and the reverse",
     claim(
-        triangle_multiplication(transposed, *NORM, *SECOND, *FIRST, *REST, eps, ~incoming, turned)[j, i, q],
+        triangle_multiplication(transposed, *NORM, *SECOND, *FIRST, *REST, eps, ~incoming, turned)[j, i, d],
         "=",
-        u[i, j, q],
+        u[i, j, d],
     )
     .keeping(layer_norm)
     .by_definition("the same products, their factors exchanged"),
@@ -162,9 +158,9 @@ triangle_multiplication.theorem(
     "relabelled",
     "Relabelling the residues permutes the result",
     claim(
-        triangle_multiplication(permute_pairs(z), *WEIGHTS, eps, incoming, MASKED_PAIRS)[i, j, q],
+        triangle_multiplication(permute_pairs(z), *WEIGHTS, eps, incoming, MASKED_PAIRS)[i, j, d],
         "=",
-        u[pi[i], pi[j], q],
+        u[pi[i], pi[j], d],
     )
     .keeping(layer_norm)
     .by_definition("the sum over the third residue has the same terms in another order"),
