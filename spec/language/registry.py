@@ -28,6 +28,7 @@ SUBJECTS = (
     "feedforward",
     "transformer",
     "bert",
+    "vision",
     "masking",
     "objectives",
     "decoding",
