@@ -127,10 +127,10 @@ classifier.theorem(
     "With g the gradient of the logits, column q of the head gets g_q times the class token's feature, and its bias g_q: no "
     "other feature is read",
     claim(whole.pullback(g, W_h)[l, q], "=", y[0, l] * g[q])
-    .keeping(encoder)
+    .keeping(encoder, patches)
     .by_definition("the head is linear"),
     claim(whole.pullback(g, b_h)[q], "=", g[q])
-    .keeping(encoder)
+    .keeping(encoder, patches)
     .by_definition("each bias stands in one logit"),
     given=g,
     conventions=ZERO,
