@@ -16,6 +16,7 @@
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
 ``impl.bert``             BERT: functions of its weights; it and its relatives as modules; checkpoints; WordPiece
+``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
@@ -43,6 +44,7 @@ __all__ = [
     "seq2seq",
     "similarity",
     "transformer",
+    "vision",
 ]
 
 
