@@ -44,7 +44,7 @@ def patches(
 
 def cut(
     formula: str, image: Float[Tensor, "... C height width"], C: int, p: int
-) -> Float[Tensor, "... n C*p*p"]:
+) -> Float[Tensor, "... n pixels"]:
     """The pixels of each patch in a row: by channel, then by row, then by column."""
     if image.dim() < 3 or image.shape[-3] != C or not p or image.shape[-2] % p or image.shape[-1] % p:
         expected = f"an image (... {C} height width) whose sides are multiples of {p}"
@@ -85,7 +85,7 @@ def classifier(
     W: Float[Tensor, "C p p d_model"],
     b: Float[Tensor, " d_model"],
     cls: Float[Tensor, " d_model"],
-    P: Float[Tensor, "n+1 d_model"],
+    P: Float[Tensor, "N d_model"],
     weights: LayerWeights,
     gamma_0: Float[Tensor, " d_model"],
     beta_0: Float[Tensor, " d_model"],
@@ -118,7 +118,7 @@ def classifier(
     return head_sequence(y[..., 0, :], W_h, b_h)
 
 
-def positions_of_size(P: Float[Tensor, "n+1 d"], n_r: int, n_c: int) -> Float[Tensor, "m+1 d"]:
+def positions_of_size(P: Float[Tensor, "N d"], n_r: int, n_c: int) -> Float[Tensor, "M d"]:
     """Positions for n_r rows of n_c patches, of those learned for a square of patches: the class token's as it is, the others
     interpolated as the pixels of an image are, bicubically, as transformers does it. A part of :class:`ViT`.
 

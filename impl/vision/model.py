@@ -48,7 +48,7 @@ class ViT(nn.Module):
 
     def forward(
         self, image: Float[Tensor, "... C height width"], *, interpolate: bool = False
-    ) -> Float[Tensor, "... K"] | Float[Tensor, "... n+1 d_model"]:
+    ) -> Float[Tensor, "... K"] | Float[Tensor, "... tokens d_model"]:
         """Logits (... K); where there is no head, the features of all tokens.
 
         An image of another size than ``config.image`` is a ValueError, unless positions are to be interpolated for it
@@ -59,14 +59,14 @@ class ViT(nn.Module):
 
     def features(
         self, image: Float[Tensor, "... C height width"], *, interpolate: bool = False
-    ) -> Float[Tensor, "... n+1 d_model"]:
+    ) -> Float[Tensor, "... tokens d_model"]:
         """What the last layer says of each token, normalised: the class token, then patch after patch as one reads a page."""
         y: Tensor = self.encoder(self._tokens(image, interpolate))
         return y
 
     def attention(
         self, image: Float[Tensor, "... C height width"], *, interpolate: bool = False
-    ) -> Float[Tensor, "L ... h n+1 n+1"]:
+    ) -> Float[Tensor, "L ... h tokens tokens"]:
         """The weights of attention of each layer and head, from each token (the last axis but one) to each."""
         x, found = self._tokens(image, interpolate), []
         for layer in self._layers:
