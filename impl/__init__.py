@@ -18,6 +18,7 @@
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
 ``impl.bert``             BERT: functions of its weights; it and its relatives as modules; checkpoints; WordPiece
 ``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints
+``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
@@ -47,6 +48,7 @@ __all__ = [
     "seq2seq",
     "similarity",
     "transformer",
+    "vision",
 ]
 
 

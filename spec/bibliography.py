@@ -86,6 +86,13 @@ PAPERS = (
         2019,
         "arXiv:1810.04805",
     ),
+    Reference(
+        "dosovitskiy2021",
+        "Dosovitskiy et al.",
+        "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale",
+        2021,
+        "arXiv:2010.11929",
+    ),
     Reference("elman1990", "Elman", "Finding Structure in Time", 1990, "10.1207/s15516709cog1402_1"),
     Reference(
         "gehring2017",

@@ -30,6 +30,7 @@ SUBJECTS = (
     "bert",
     "gpt",
     "evoformer",
+    "vision",
     "masking",
     "objectives",
     "decoding",

@@ -267,6 +267,36 @@ TRANSFORMERS = (
             ("sdpa", {}, ""),
         )
     ),
+    Target("transformers", "ViTPatchEmbeddings", "vision.patches", "vision:patch_embeddings"),
+    *(
+        Target(
+            "transformers",
+            f"{name}({shown})",
+            formula,
+            f"vision:{adapter}",
+            {"epsilon": "original" if eps == 1e-6 else "transformers"},
+            differs,
+            ONE_WIDTH,
+            {"backend": backend, "eps": eps},
+        )
+        for name, formula, adapter, differs, options in (
+            (
+                "ViTModel",
+                "vision.encoder",
+                "features",
+                "its patches are pixels of d_model channels, and its matrix the identity",
+                (("eager", "eager", 1e-12), ("sdpa", "sdpa", 1e-12), ("layer_norm_eps=1e-6", "sdpa", 1e-6)),
+            ),
+            (
+                "ViTForImageClassification",
+                "vision.classifier",
+                "classification",
+                "",
+                (("sdpa", "sdpa", 1e-12), ("layer_norm_eps=1e-6", "sdpa", 1e-6)),
+            ),
+        )
+        for shown, backend, eps in options
+    ),
     Target(
         "transformers",
         "DataCollatorForLanguageModeling",
