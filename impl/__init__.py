@@ -16,6 +16,7 @@
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
 ``impl.bert``             BERT: functions of its weights; it and its relatives as modules; checkpoints; WordPiece
+``impl.scaling``          ``kaplan``: laws of scale; ``fit``: a power law; ``filter_normalised``: directions of a landscape
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
@@ -39,6 +40,7 @@ __all__ = [
     "objectives",
     "positional",
     "recurrent",
+    "scaling",
     "scores",
     "seq2seq",
     "similarity",

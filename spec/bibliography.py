@@ -255,7 +255,9 @@ PAPERS = (
         2022,
         "arXiv:2203.15556",
     ),
-    Reference("li2018", "Li et al.", "Visualizing the Loss Landscape of Neural Nets", 2018, "arXiv:1712.09913"),
+    Reference(
+        "li2018", "Li et al.", "Visualizing the Loss Landscape of Neural Nets", 2018, "arXiv:1712.09913"
+    ),
 )
 """The publications, by key."""
 

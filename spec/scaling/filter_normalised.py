@@ -39,8 +39,8 @@ filter_normalised = Formula(
     why="What does the loss look like around a trained network: a bowl, or a cliff? One draws it along random directions, and "
     "then the picture depends on how far a step goes. Weights a hundred times as large that a normalization makes small again do "
     "the same, but a step of one length changes them a hundred times less, and the bowl looks flat; layers joined by max(0, ·) "
-    "can be rescaled against each other so that nothing changes but the picture. So each filter's part of a random direction is made "
-    "as long as the filter itself. A step of 1 then means the same to every filter, and two networks can be compared.",
+    "can be rescaled against each other so that nothing changes but the picture. So each filter's part of a random direction is "
+    "made as long as the filter itself. A step of 1 then means the same to every filter, and two networks can be compared.",
     sizes={
         n: "filters: the rows of a matrix, or the channels that a convolution gives",
         m: "entries of a filter",
