@@ -61,6 +61,10 @@ kaplan = Formula(
     pitfalls=(
         pitfall("the two laws added up: that is another law, with another best size", mutant="laws_added"),
         pitfall("the powers of the joint law the wrong way round: α_D/α_N", mutant="ratio_inverted"),
+        pitfall(
+            "a share that overflows, where the loss, its small power, does not: in logarithms it does not",
+            mutant="share_overflows",
+        ),
         pitfall("the larger of the two losses for both together", mutant="larger_of_both"),
         pitfall(
             "a best size by the paper's 0.73, which does not follow from these laws", theorem="best_size"

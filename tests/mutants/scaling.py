@@ -100,7 +100,15 @@ wrong(
         loss.to(N.dtype) for loss in laws()(N.float(), D.float(), C.float(), *constants)
     )
 )
-right(KAPLAN, "as_written", "The quotients and powers as the paper writes them.")(laws())
+wrong(
+    KAPLAN,
+    "share_overflows",
+    "Raises the model's share by itself: it overflows where the loss does not.",
+    cause="overflow|inf",
+)(laws())
+right(KAPLAN, "by_log_sum_exp", "The sum of the shares as a log-sum-exp.")(
+    laws(joint=lambda n, d, a, b: (b * torch.stack((a / b * n.log(), d.log())).logsumexp(0)).exp())
+)
 
 
 @right(KAPLAN)
