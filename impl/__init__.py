@@ -16,11 +16,12 @@
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
 ``impl.bert``             BERT: functions of its weights; it and its relatives as modules; checkpoints; WordPiece
+``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints
 ``impl.scaling``          ``kaplan``: laws of scale; ``fit``: a power law; ``filter_normalised``: directions of a landscape
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
-uses its letters. Everything here leans on torch and jaxtyping alone, but ``impl.bert``, which reads files with
+uses its letters. Everything here leans on torch and jaxtyping alone, but ``impl.bert`` and ``impl.gpt``, which read files with
 safetensors and tokenizers. A module is imported when it is first named, so ``import impl`` does not import torch. Annotations are
 enforced in the tests only. At run time each public function refuses, in one line, what is no tensor, no integer, no number and no
 option where it says so; what else it refuses is said in its docstring.
@@ -35,6 +36,7 @@ __all__ = [
     "decoding",
     "embedding",
     "feedforward",
+    "gpt",
     "masking",
     "normalization",
     "objectives",

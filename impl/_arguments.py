@@ -71,9 +71,9 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
                 if kind is not None and not kind.fits(value):
                     raise kind.refusal(told, name, value)
         for name, value in named.items():
-            if name not in kinds:
+            if name not in kinds and "options" not in kinds:  # **options are another function's
                 raise TypeError(f"{told}: expected no argument {name!r}; it has {', '.join(kinds)}")
-            kind = kinds[name]
+            kind = kinds.get(name)
             if (
                 kind is not None
                 and (kind.options or not torch.compiler.is_compiling())

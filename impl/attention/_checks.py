@@ -47,3 +47,9 @@ def check_lead(formula: str, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | Non
     """The leading dimensions that q, k and v broadcast to; refuse them if there are none, and a mask that has others."""
     lead = _refuse.check_lead(formula, q=q, k=k, v=v)
     return lead if mask is None else _refuse.check_belonging(formula, lead, 2, mask=mask)
+
+
+def check_dropout(formula: str, dropout: float) -> None:
+    """Refuse what is no share of weights to drop."""
+    if not 0 <= dropout < 1:
+        raise ValueError(f"{formula}: expected 0 <= dropout < 1; got {dropout}")

@@ -8,7 +8,7 @@ from torch import Generator, Tensor, nn
 
 from impl import _refuse
 from impl._placement import Placement
-from impl.attention._checks import Backend, check_bias, check_mask
+from impl.attention._checks import Backend, check_bias, check_dropout, check_mask
 from impl.attention.cache import KeyValueCache
 from impl.attention.masks import blank_sequences, causal_mask
 from impl.attention.projections import attend_heads, beside, split_heads
@@ -58,8 +58,7 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"{FORMULA}: expected heads that divide d_model; got heads {heads}, d_model {d_model}"
             )
-        if not 0 <= dropout < 1:
-            raise ValueError(f"{FORMULA}: expected 0 <= dropout < 1; got {dropout}")
+        check_dropout(FORMULA, dropout)
         self.dropout = dropout
         self.d_model, self.d_y, self.heads, self.packed = d_model, d_y or d_model, heads, d_y is None
         h_d_k, h_d_v = heads * (d_k or d_model // heads), heads * (d_v or d_model // heads)
@@ -116,7 +115,7 @@ class MultiHeadAttention(nn.Module):
         self._check(x, y, mask, bias, past)
         n, m = x.shape[-2], y.shape[-2] + past
         dropout = self.dropout if self.training else 0.0
-        alone = causal and n <= m and mask is None and bias is None and not dropout and not return_weights
+        alone = causal and n <= m and mask is None and bias is None and not return_weights
         if causal and not alone:
             seen = causal_mask(n, m, device=x.device)
             mask = seen if mask is None else mask & seen
@@ -126,7 +125,7 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             k, v = cache.append(k, v)
         if alone:
-            return self.out(beside(attend_causally(q, k, v, backend=backend)))  # type: ignore[no-any-return]
+            return self.out(beside(attend_causally(q, k, v, dropout=dropout, backend=backend)))  # type: ignore[no-any-return]
         concat, a = attend_heads(q, k, v, mask, return_weights, backend, bias, dropout)
         z: Tensor = self.out(concat)
         return z if a is None else (z, a)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._transforms import beyond_one_grad, readable, refuse_second_derivative
-from impl.attention._checks import Backend, check_bias, check_lead, check_mask, check_qkv
+from impl.attention._checks import Backend, check_bias, check_dropout, check_lead, check_mask, check_qkv
 from impl.attention.masks import Alignment, blank, causal_mask, finite, unsafe
 from impl.scores import additive, scaled_dot
 
@@ -95,8 +95,7 @@ def scaled_dot_product(
     if bias is not None:
         lead = check_lead("attention.scaled_dot_product", q, k, v, None)
         check_bias("attention.scaled_dot_product", bias, q.shape[-2], k.shape[-2], lead)
-    if not 0 <= dropout < 1:
-        raise ValueError(f"attention.scaled_dot_product: expected 0 <= dropout < 1; got {dropout}")
+    check_dropout("attention.scaled_dot_product", dropout)
     if backend == "math" or beyond_one_grad():
         check_lead("attention.scaled_dot_product", q, k, v, mask)
         return attend_with_weights(q, k, v, mask, bias, dropout)[0]
@@ -121,15 +120,18 @@ def causal(
     v: Float[Tensor, "... m d_v"],
     *,
     alignment: Alignment = "lower_right",
+    dropout: float = 0.0,
     backend: Backend = "auto",
 ) -> Float[Tensor, "... n d_v"]:
     """Scaled dot-product attention in which query i attends to key j only if j ≤ i + (m − n): the last query sees
     every key, as when decoding with a cache. A row with no key is 0. Statement: ``attention.causal``.
 
     ``alignment="upper_left"`` is torch's ``is_causal``: j ≤ i, the first query sees the first key only. The two agree
-    where n = m. Raises what ``scaled_dot_product`` raises. Source: Vaswani et al. 2017, section 3.2.3.
+    where n = m. ``dropout`` is the share of weights that are dropped. Raises what ``scaled_dot_product`` raises. Source:
+    Vaswani et al. 2017, section 3.2.3.
     """
     check_qkv("attention.causal", q, k, v)
+    check_dropout("attention.causal", dropout)
     if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
         check_lead("attention.causal", q, k, v, None)
     n, m = q.shape[-2], k.shape[-2]
@@ -137,13 +139,15 @@ def causal(
         if m > n:  # keys that no query ever sees
             k, v, m = k[..., :n, :], v[..., :n, :], n
     elif n > m:  # queries that never see a key
-        z = causal(q[..., n - m :, :], k, v, backend=backend)
+        z = causal(q[..., n - m :, :], k, v, dropout=dropout, backend=backend)
         return F.pad(z, (0, 0, n - m, 0))
     if backend == "math" or beyond_one_grad():
-        return attend_with_weights(q, k, v, causal_mask(n, m, alignment=alignment, device=q.device))[0]
+        seen = causal_mask(n, m, alignment=alignment, device=q.device)
+        return attend_with_weights(q, k, v, seen, dropout=dropout)[0]
     if n >= m:
-        return attend_fused(q, k, v, is_causal=True)
-    return attend_fused(q, k, v, None if n == 1 else causal_mask(n, m, device=q.device))
+        return attend_fused(q, k, v, is_causal=True, dropout=dropout)
+    mask = None if n == 1 else causal_mask(n, m, device=q.device)
+    return attend_fused(q, k, v, mask, dropout=dropout)
 
 
 def attend_with_weights(

@@ -1,36 +1,19 @@
-"""Checkpoints in the form that Hugging Face gives them: a folder with ``config.json`` and the parameters under their names.
+"""Checkpoints in the form that Hugging Face gives them: a folder with ``config.json`` and the parameters under their names."""
 
-Leans on safetensors. What torch has pickled (``pytorch_model.bin``) is read with ``weights_only=True``: no code in it runs.
-"""
-
-import json
-import os
 import re
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from impl.bert.config import BertConfig, read_json
+from impl._checkpoints import read_json, read_tensors, refuse, save_folder
+from impl.bert.config import BertConfig
 from impl.bert.names import ARCHITECTURES, DECODERS, HEADS, PREFIXES, stored_names
 
-__all__ = ["Checkpoint", "save", "write_whole"]
+__all__ = ["Checkpoint", "save"]
 
 Module = TypeVar("Module", bound=nn.Module)
-
-FILES = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-)
-MOST_NAMES = 8  # names in an error: with one layer too many there are hundreds
 
 
 class Checkpoint:
@@ -41,7 +24,7 @@ class Checkpoint:
         self.settings = read_json(self.folder / "config.json")
         self.config = BertConfig.from_json(self.settings)
         prefix = PREFIXES[self.config.family]
-        self._tensors = {_modern(name.removeprefix(prefix)): read for name, read in _tensors(self.folder)}
+        self._tensors = {_modern(name.removeprefix(prefix)): read for name, read in read_tensors(self.folder)}
 
     def has(self, name: str, task: str = "BertEncoder") -> bool:
         """Whether one of our parameters is there."""
@@ -85,15 +68,8 @@ class Checkpoint:
             and f"{DECODERS[self.config.family]}.bias" in present
         ):
             asked -= set(stored_names(self.config, "words.bias", task))
-        missing = sorted(asked - present)
-        unknown = sorted(x for x in present - asked - ignored if not x.startswith(HEADS))
-        told = [
-            *_list_names("missing", missing),
-            *_list_names("not known", unknown),
-            *_list_names("misshapen", wrong),
-        ]
-        if told:
-            raise ValueError(f"{task} of {self.folder}: {'; '.join(told)}")
+        unknown = [x for x in present - asked - ignored if not x.startswith(HEADS)]
+        refuse(f"{task} of {self.folder}", asked - present, unknown, wrong)
         return module.eval()
 
     def _check_tied(self, module: nn.Module, wrong: list[str]) -> None:
@@ -108,8 +84,6 @@ def save(module: nn.Module, folder: str | Path, settings: dict[str, Any] | None 
     """``config.json`` and ``model.safetensors``. Each is replaced once it is whole; the configuration comes last: a folder
     without one is not yet a checkpoint.
     """
-    from safetensors.torch import save_file
-
     config, task = module.config, type(module).__name__
     if not isinstance(config, BertConfig):
         raise TypeError(f"{task}: expected a BertConfig; got {config!r}")
@@ -123,33 +97,7 @@ def save(module: nn.Module, folder: str | Path, settings: dict[str, Any] | None 
     own = {"architectures": [ARCHITECTURES[config.family] + kind], **(settings or {})}
     words = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
     document = {**own, "dtype": words, **config.to_dict()}
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    with write_whole(folder / "model.safetensors") as path:
-        save_file(tensors, path, metadata={"format": "pt"})
-    with write_whole(folder / "config.json") as path:
-        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-
-
-@contextmanager
-def write_whole(path: Path) -> Iterator[Path]:
-    """A file beside ``path`` to write into, which takes its place once it is whole and on the disk."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        yield Path(name)
-        with Path(name).open("rb") as file:
-            os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    save_folder(folder, tensors, document)
 
 
 def _outside(task: str) -> tuple[str, ...]:
@@ -157,53 +105,8 @@ def _outside(task: str) -> tuple[str, ...]:
     return tuple(each for each in HEADS if each != "pooler.") if task != "BertEncoder" else ()
 
 
-def _list_names(what: str, names: list[str]) -> list[str]:
-    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return [f"{what}: {', '.join(names[:MOST_NAMES])}{more}"] if names else []
-
-
 def _modern(name: str) -> str:
     """The first checkpoints have gamma and beta in norms."""
     return re.sub(
         r"(LayerNorm)\.(gamma|beta)$", lambda m: f"{m[1]}.{'weight' if m[2] == 'gamma' else 'bias'}", name
     )
-
-
-def _tensors(folder: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
-    """Each tensor's name and how to read it, from the first of ``FILES`` that is there."""
-    found = next((name for name in FILES if (folder / name).exists()), None)
-    if found is None:
-        raise FileNotFoundError(f"{folder}: expected one of {', '.join(FILES)}")
-    files = [found]
-    if found.endswith(".json"):
-        index = read_json(folder / found).get("weight_map") or {}
-        files = sorted(set(index.values()))
-        if missing := [name for name in files if Path(name).name != name or not (folder / name).exists()]:
-            raise FileNotFoundError(f"{folder}: {found} names {', '.join(missing)}, which is not there")
-    for name in files:
-        yield from _in_file(folder / name)
-
-
-def _in_file(path: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
-    # Either library has errors of its own for a file that is cut off, or a pointer in the place of one that was not fetched.
-    if path.suffix == ".safetensors":
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            opened: Any = safe_open(path, "pt")
-        except SafetensorError as error:
-            raise ValueError(_unreadable(path, error)) from None
-        for name in opened.keys():  # noqa: SIM118 (it has no iterator)
-            yield name, partial(opened.get_tensor, name)
-    else:
-        try:
-            held = torch.load(path, map_location="cpu", weights_only=True)
-        except (UnpicklingError, EOFError, RuntimeError) as error:
-            raise ValueError(_unreadable(path, error)) from None
-        for name, x in held.items():
-            yield name, x.detach
-
-
-def _unreadable(path: Path, error: Exception) -> str:
-    said = (str(error).splitlines() or [type(error).__name__])[0].partition(". ")[0]
-    return f"{path}: the tensors cannot be read; is the file whole? {said}"

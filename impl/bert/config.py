@@ -1,11 +1,11 @@
 """What a BERT is made of, its relatives included: sizes, and the few choices in which they differ."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from impl._checkpoints import read_json
 from impl._config import check_fields, expect
 
 __all__ = ["BertConfig", "Family"]
@@ -62,17 +62,6 @@ REFUSED = {
     "tie_word_embeddings": (True,),
 }
 """Keys that change what is computed, and the values with which it is what is computed here."""
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """What a file holds by name. ValueError, in one line that names the file, for one that holds something else."""
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON: {error}") from None
-    if not isinstance(held, dict):
-        raise ValueError(f"{path}: expected values by name; got {type(held).__name__}")
-    return held
 
 
 @dataclass(frozen=True)

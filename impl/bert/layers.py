@@ -4,7 +4,6 @@ Source: Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transforme
 factorised table of Lan et al. 2020, "ALBERT", section 3.1.
 """
 
-from collections.abc import Callable
 from typing import Unpack
 
 import torch
@@ -16,14 +15,9 @@ from impl._placement import Placement
 from impl.bert.config import BertConfig
 from impl.bert.unpadding import Tokens
 from impl.embedding import token
+from impl.transformer.layers import ACTIVATIONS
 
-__all__ = ["ACTIVATIONS", "BertEmbeddings", "BertLayer", "BertPooler", "draw"]
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "gelu": F.gelu,
-    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-    "relu": F.relu,
-}
+__all__ = ["BertEmbeddings", "BertLayer", "BertPooler", "draw"]
 
 
 class BertEmbeddings(nn.Module):

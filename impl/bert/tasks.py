@@ -18,9 +18,10 @@ from impl import _refuse
 from impl._labels import IGNORED
 from impl._placement import Drawing, Placement
 from impl.bert.config import BertConfig
-from impl.bert.layers import ACTIVATIONS, draw
+from impl.bert.layers import draw
 from impl.bert.model import BertEncoder
 from impl.objectives import linear_cross_entropy
+from impl.transformer.layers import ACTIVATIONS
 
 __all__ = [
     "BertForMaskedLM",

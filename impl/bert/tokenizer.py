@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Integer
 from torch import Tensor
 
+from impl._checkpoints import read_json, write_whole
 from impl._labels import IGNORED
-from impl.bert.config import read_json
 
 __all__ = ["Batch", "Encoding", "WordPiece", "labels_of_pieces", "values_of_words"]
 
@@ -115,8 +115,6 @@ class WordPiece:
 
     def save_pretrained(self, folder: str | Path) -> None:
         """``vocab.txt`` and ``tokenizer_config.json``, for ``from_pretrained`` and transformers."""
-        from impl.bert.checkpoints import write_whole
-
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         settings = {

@@ -5,6 +5,7 @@ Normalization in the Transformer Architecture", figure 1 (b).
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Unpack
 
 import torch.nn.functional as F
@@ -18,17 +19,21 @@ from impl.transformer.config import TransformerConfig
 
 __all__ = ["FeedForward", "Residual", "EncoderLayer", "DecoderLayer"]
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+}
 
 
 class FeedForward(nn.Module):
     """``feedforward.relu`` or ``feedforward.gelu`` with its weights: two linear layers with an activation between them."""
 
-    def __init__(self, config: TransformerConfig, **placement: Unpack[Placement]) -> None:
+    def __init__(self, d_model: int, d_ff: int, activation: str, **placement: Unpack[Placement]) -> None:
         super().__init__()
-        self.expand = nn.Linear(config.d_model, config.d_ff, **placement)
-        self.contract = nn.Linear(config.d_ff, config.d_model, **placement)
-        self.activation = ACTIVATIONS[config.activation]
+        self.expand = nn.Linear(d_model, d_ff, **placement)
+        self.contract = nn.Linear(d_ff, d_model, **placement)
+        self.activation = ACTIVATIONS[activation]
 
     def reset_parameters(self, generator: Generator | None = None) -> None:
         """Weights as Glorot & Bengio 2010 draw them, biases 0."""
@@ -45,11 +50,13 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     """What stands around a sub-layer f: LayerNorm(x + Dropout(f(x))), or x + Dropout(f(LayerNorm(x))) where norm is "pre"."""
 
-    def __init__(self, config: TransformerConfig, **placement: Unpack[Placement]) -> None:
+    def __init__(
+        self, d_model: int, eps: float, dropout: float, norm: str, **placement: Unpack[Placement]
+    ) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.d_model, config.eps, **placement)
-        self.dropout = nn.Dropout(config.dropout)
-        self.pre = config.norm == "pre"
+        self.norm = nn.LayerNorm(d_model, eps, **placement)
+        self.dropout = nn.Dropout(dropout)
+        self.pre = norm == "pre"
 
     def forward(
         self, x: Float[Tensor, "... n d_model"], f: Callable[[Tensor], Tensor]
@@ -65,10 +72,10 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig, **placement: Unpack[Placement]) -> None:
         super().__init__()
         self.self_attention = _attention(config, **placement)
-        self.feed_forward = FeedForward(config, **placement)
+        self.feed_forward = _feed_forward(config, **placement)
         self.residual_self, self.residual_feed_forward = (
-            Residual(config, **placement),
-            Residual(config, **placement),
+            _residual(config, **placement),
+            _residual(config, **placement),
         )
 
     def forward(
@@ -91,9 +98,12 @@ class DecoderLayer(nn.Module):
             _attention(config, **placement),
             _attention(config, config.d_model, **placement),
         )
-        self.feed_forward = FeedForward(config, **placement)
-        self.residual_self, self.residual_cross = Residual(config, **placement), Residual(config, **placement)
-        self.residual_feed_forward = Residual(config, **placement)
+        self.feed_forward = _feed_forward(config, **placement)
+        self.residual_self, self.residual_cross = (
+            _residual(config, **placement),
+            _residual(config, **placement),
+        )
+        self.residual_feed_forward = _residual(config, **placement)
 
     def forward(
         self,
@@ -158,3 +168,11 @@ def _attention(
     config: TransformerConfig, d_y: int | None = None, **placement: Unpack[Placement]
 ) -> MultiHeadAttention:
     return MultiHeadAttention(config.d_model, config.heads, d_y=d_y, bias=config.attention_bias, **placement)
+
+
+def _feed_forward(config: TransformerConfig, **placement: Unpack[Placement]) -> FeedForward:
+    return FeedForward(config.d_model, config.d_ff, config.activation, **placement)
+
+
+def _residual(config: TransformerConfig, **placement: Unpack[Placement]) -> Residual:
+    return Residual(config.d_model, config.eps, config.dropout, config.norm, **placement)
