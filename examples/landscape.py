@@ -71,7 +71,7 @@ class Result:
     settings: Settings
     parameters: int
     surfaces: tuple[Surface, ...]
-    seconds: float = field(compare=False)
+    processor: float = field(compare=False)  # seconds of it
 
 
 class Network(nn.Module):
@@ -105,7 +105,7 @@ def normalised(x: Tensor) -> Tensor:
 
 
 def spirals(n: int, generator: Generator) -> tuple[Tensor, Tensor]:
-    """Points (n 2) on two spirals that wind around each other a turn and a quarter, a little blurred, and on which each is (n)."""
+    """Points (n 2) on two spirals that wind around each other a turn and a quarter, a little blurred; on which each is (n)."""
     out = torch.rand(n, generator=generator).sqrt()
     which = torch.randint(2, (n,), generator=generator)
     turn = math.pi * (2.5 * out + which)
@@ -153,7 +153,7 @@ def count_minima(loss: Tensor) -> int:
 
 def run(settings: Settings, say: Callable[[str], object] = lambda line: None) -> Result:
     """Train both networks, and survey the loss around each. ``say`` is told how it goes."""
-    start, surfaces = time.perf_counter(), list[Surface]()
+    start, surfaces = time.process_time(), list[Surface]()
     for residual, name in NAMES.items():
         network, x, which, generator = train(settings, residual)
         new, truth = spirals(settings.points, generator)
@@ -166,7 +166,7 @@ def run(settings: Settings, say: Callable[[str], object] = lambda line: None) ->
         better = (loss < math.log(2)).double().mean().item()
         surfaces.append(Surface(residual, trained, right, count_minima(loss), better, rows))
     count = sum(weight.numel() for weight in network.parameters())
-    return Result(settings, count, tuple(surfaces), time.perf_counter() - start)
+    return Result(settings, count, tuple(surfaces), time.process_time() - start)
 
 
 def paint(axes: Axes, surface: Surface, reach: float, line: str = "C0", mark: str = "C3") -> None:
@@ -202,7 +202,7 @@ def summary(result: Result) -> str:
         f"{NAMES[each.residual]:26} {each.trained:8.4f} {each.held_out:11.1%} {each.minima:8} {each.better:12.1%}"
         for each in result.surfaces
     ]
-    return "\n".join([*lines, "", f"{result.seconds:.0f} seconds."])
+    return "\n".join([*lines, "", f"{result.processor:.0f} seconds of processor time."])
 
 
 def record(result: Result, path: Path) -> None:

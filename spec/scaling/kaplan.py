@@ -1,8 +1,8 @@
 """Laws of scale: the loss of a language model as a power of its parameters, its text, and the compute that trained it."""
 
-from spec.attention.causal_multi_head import causal_multi_head
-from spec.feedforward.gelu import gelu
+from spec.gpt.layer import layer
 from spec.transformer.cost import cost
+from spec.transformer.parts import d_ff, d_k, d_model, d_v, h
 from spec.vocabulary import *
 
 N = data("N", domain="positive", meaning="parameters of the model, those of its embeddings left out")
@@ -132,7 +132,7 @@ kaplan = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
-d, h, d_k, d_v, d_model, f, n, layers = sizes("d h d_k d_v d_model f n layers")
+d, n, layers = sizes("d n layers")
 c, more = given("c", domain="positive"), given("more", domain="positive")
 u = given("u")
 ratio = alpha_N / alpha_D
@@ -279,21 +279,19 @@ kaplan.theorem(
 
 kaplan.theorem(
     "parameters",
-    "A layer of d wide with heads that share the width and a network of 4·d, two normalizations and all biases, holds 12·d² "
-    "parameters, and 13/(12·d) times as many more: so N = 12·L·d² for L layers falls short by this part",
+    "A layer of a GPT that is d wide, its heads side by side and its network four times as wide, has 12·d² parameters and "
+    "13/(12·d) times as many more: N = 12·L·d² for L layers falls short by this part, below 1.1 % from d = 100 on",
     claim(
-        layers * (parameters(causal_multi_head) + parameters(gelu) + 4 * lift(d)),
-        "=",
-        12 * layers * lift(d) ** 2 * (1 + 13 / (12 * lift(d))),
-    ).by_definition("4·d² and 8·d² in matrices; 4·d and 5·d in their biases, 4·d in gains and biases"),
-    sizes={d: h * d_k, d_model: h * d_k, d_v: d_k, f: 4 * h * d_k},
+        layers * parameters(layer), "=", 12 * layers * (h * lift(d_k)) ** 2 * (1 + 13 / (12 * h * lift(d_k)))
+    ).by_definition("12·d² + 13·d for each, by the theorem parameters_of_width of gpt.layer"),
+    sizes={d_model: h * d_k, d_v: d_k, d_ff: 4 * h * d_k},
     runs=False,
 )
 
 kaplan.theorem(
     "compute",
-    "Learning from n tokens at once takes 6·N·n operations, N = 12·L·d², and n/(6·d) times as many more for attention's own "
-    "products, half of these where only what precedes is looked at",
+    "Learning from a text of n tokens takes 6·N·n operations, N = 12·L·d², and n/(6·d) times as many more for attention's own "
+    "products, or n/(12·d) as the paper has it, where none are counted with tokens that come later",
     claim(
         2 * 3 * layers * (12 * n * lift(d) ** 2 + cost(n, d, 1)),
         "=",
