@@ -19,6 +19,7 @@
 ``impl.bert``             BERT: functions of its weights; it and its relatives as modules; checkpoints; WordPiece
 ``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints
 ``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
+``impl.scaling``          ``kaplan``: laws of scale; ``fit``: a power law; ``filter_normalised``: directions of a landscape
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
@@ -44,6 +45,7 @@ __all__ = [
     "objectives",
     "positional",
     "recurrent",
+    "scaling",
     "scores",
     "seq2seq",
     "similarity",

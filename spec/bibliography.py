@@ -283,6 +283,19 @@ PAPERS = (
     Reference(
         "zhang2019", "Zhang & Sennrich", "Root Mean Square Layer Normalization", 2019, "arXiv:1910.07467"
     ),
+    Reference(
+        "kaplan2020", "Kaplan et al.", "Scaling Laws for Neural Language Models", 2020, "arXiv:2001.08361"
+    ),
+    Reference(
+        "hoffmann2022",
+        "Hoffmann et al.",
+        "Training Compute-Optimal Large Language Models",
+        2022,
+        "arXiv:2203.15556",
+    ),
+    Reference(
+        "li2018", "Li et al.", "Visualizing the Loss Landscape of Neural Nets", 2018, "arXiv:1712.09913"
+    ),
 )
 """The publications, by key."""
 

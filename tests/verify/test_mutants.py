@@ -102,6 +102,8 @@ WRONG = {
     "decoding.sample": ("cut_before_last",),
     "decoding.greedy": ("positions_restart", "ties_at_random"),
     "decoding.beam": ("cache_not_reordered", "pruned_unpenalised"),
+    "scaling.kaplan": ("share_not_raised",),
+    "scaling.filter_normalised": ("nan_for_zero",),
 }
 RIGHT = {
     "attention.biased_multi_head": ("no_key_bias",),
@@ -124,6 +126,8 @@ RIGHT = {
     "evoformer.triangle_attention": ("by_letters",),
     "transformer.cost": ("by_rounding_up",),
     "similarity.cosine": ("unit_vectors",),
+    "scaling.kaplan": ("by_logarithms",),
+    "scaling.filter_normalised": ("by_mean_squares",),
     "scores.dot": ("left_to_right",),
     "recurrent.lstm": ("torch_reordered",),
     "recurrent.gru": ("by_the_kernel",),
