@@ -1,6 +1,6 @@
 """An Evoformer block as a module, which holds the weights of its parts."""
 
-from typing import Unpack
+from typing import Unpack, cast
 
 import torch
 from jaxtyping import Bool, Float
@@ -68,7 +68,9 @@ class Block(nn.Module):
     def weights(self) -> BlockWeights:
         """The weights, as ``evoformer.block`` takes them."""
         kinds = BlockWeights.__annotations__
-        return BlockWeights(*(kinds[part](**held) for part, held in self.parts.items()))
+        return BlockWeights(
+            *(kinds[part](**dict(cast(nn.ParameterDict, held).items())) for part, held in self.parts.items())
+        )
 
     def forward(
         self,

@@ -74,8 +74,9 @@ def fit(
     others = _descend(u - middle, foretold + residuals[drawn], offset, huber)
     ends = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     found = [_numbers(p, middle) for p in (best, others)]
-    intervals = [tuple(each.quantile(ends).tolist()) for each in found[1]]
-    return Fit(*(each.item() for each in found[0]), *intervals)
+    floor, scale, power = (each.item() for each in found[0])
+    intervals = ((low, high) for low, high in (each.quantile(ends).tolist() for each in found[1]))
+    return Fit(floor, scale, power, *intervals)
 
 
 def _numbers(p: Tensor, middle: Tensor) -> tuple[Tensor, Tensor, Tensor]:
