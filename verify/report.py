@@ -239,6 +239,8 @@ class Reason(StrEnum):
     """Some conventions are nearer than others, and it fails under them, too."""
     CAUSE = "cause"
     """It computes something else, which is named."""
+    CHECK = "check"
+    """What the most telling check saw is named: why it is so is not known."""
     SINGLE = "single"
     """It computes in float32 inside."""
     CALLS = "calls"

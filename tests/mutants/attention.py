@@ -59,29 +59,40 @@ def lowered(s, mask):
     return torch.softmax(s if mask is None else s - 1e4 * ~mask, -1)
 
 
-@wrong(SOFTMAX)
+@wrong(SOFTMAX, cause="overflow")
 def without_shift(s, mask=None):
     """Exponentiates without subtracting the maximum: overflows."""
     e = times(s.exp(), mask)
     return e / e.sum(-1, keepdim=True).clamp_min(torch.finfo(s.dtype).tiny)
 
 
-wrong(SOFTMAX, "over_queries", "Normalises over the wrong axis.")(
+wrong(SOFTMAX, "over_queries", "Normalises over the wrong axis.", cause="wrong axis|at other positions")(
     lambda s, mask=None: masked(s.mT, None if mask is None else mask.mT).mT
 )
-wrong(SOFTMAX, "inverted", 'Takes True for "may not attend".')(lambda s, mask=None: masked(s, inverse(mask)))
-wrong(SOFTMAX, "small_fill", "Fills with −1e4: large scores reach it, a fully masked row becomes the mean.")(
-    lambda s, mask=None: filled(s, mask, -1e4)
+wrong(SOFTMAX, "inverted", 'Takes True for "may not attend".', cause="polarity")(
+    lambda s, mask=None: masked(s, inverse(mask))
 )
-wrong(SOFTMAX, "infinite_fill", "Fills with −∞ and leaves NaN in fully masked rows, though 0 was promised.")(
-    lambda s, mask=None: filled(s, mask, -math.inf)
-)
-wrong(SOFTMAX, "mask_after", "Multiplies by the mask after the softmax: permitted keys do not sum to 1.")(
-    lambda s, mask=None: times(torch.softmax(s, -1), mask)
-)
+wrong(
+    SOFTMAX,
+    "small_fill",
+    "Fills with −1e4: large scores reach it, a fully masked row becomes the mean.",
+    cause=r"finite number[:,]|-10000\b",
+)(lambda s, mask=None: filled(s, mask, -1e4))
+wrong(
+    SOFTMAX,
+    "infinite_fill",
+    "Fills with −∞ and leaves NaN in fully masked rows, though 0 was promised.",
+    cause="row nothing",
+)(lambda s, mask=None: filled(s, mask, -math.inf))
+wrong(
+    SOFTMAX,
+    "mask_after",
+    "Multiplies by the mask after the softmax: permitted keys do not sum to 1.",
+    cause="sum to 1|over hidden",
+)(lambda s, mask=None: times(torch.softmax(s, -1), mask))
 
 
-@wrong(SOFTMAX)
+@wrong(SOFTMAX, cause="writes to its input")
 def mask_in_place(s, mask=None):
     """Fills the caller's scores in place."""
     a = masked(s, mask)
@@ -91,7 +102,7 @@ def mask_in_place(s, mask=None):
     return a
 
 
-@wrong(SOFTMAX)
+@wrong(SOFTMAX, cause="for a constant")
 def denominator_detached(s, mask=None):
     """Treats the denominator as a constant: the gradient misses −a aᵀ."""
     s = s if mask is None else torch.where(mask, s, -1e30)
@@ -99,10 +110,10 @@ def denominator_detached(s, mask=None):
     return e / e.sum(-1, keepdim=True).clamp_min(1e-30).detach()
 
 
-wrong(SOFTMAX, "smoothed", 'Adds 1e-6 to the denominator "to be safe".')(
+wrong(SOFTMAX, "smoothed", 'Divides by 1 + 1e-6 "to be safe".', cause=r"0\.999999|1e-06")(
     lambda s, mask=None: masked(s, mask) / (1 + 1e-6)
 )
-wrong(SOFTMAX, "in_single", "Casts to float32 for the softmax, float64 included.")(
+wrong(SOFTMAX, "in_single", "Casts to float32 for the softmax, float64 included.", cause="float32 inside")(
     lambda s, mask=None: masked(s.float(), mask).to(s.dtype)
 )
 
@@ -112,9 +123,9 @@ def flat(x):
     return None if x is None else x.flatten(-2)[..., None, :]
 
 
-wrong(SOFTMAX, "flat_row", "Normalises over the whole matrix when the queries were flattened.")(
-    lambda s, mask=None: masked(flat(s), flat(mask)).reshape(s.shape)
-)
+wrong(
+    SOFTMAX, "flat_row", "Normalises over the whole matrix when the queries were flattened.", cause="it must"
+)(lambda s, mask=None: masked(flat(s), flat(mask)).reshape(s.shape))
 
 
 @right(SOFTMAX)
@@ -146,35 +157,48 @@ right(SOFTMAX, "weights_filled", "−10⁴ for masked scores, by that convention
 right(SOFTMAX, "weights_lowered", "Masked scores less 10⁴, by that convention.", fully_masked="added_1e4")(
     lambda s, mask=None: lowered(s, mask)
 )
-wrong(SOFTMAX, "lowered_not_filled", "Adds −10⁴ where that was to be filled in.", fully_masked="filled_1e4")(
-    lambda s, mask=None: lowered(s, mask)
-)
-wrong(SOFTMAX, "filled_with_less", "−10³ where −10⁹ was promised.", fully_masked="filled_1e9")(
-    lambda s, mask=None: filled(s, mask, -1e3)
-)
+wrong(
+    SOFTMAX,
+    "lowered_not_filled",
+    "Adds −10⁴ where that was to be filled in.",
+    fully_masked="filled_1e4",
+    cause="lowered|number added",
+)(lambda s, mask=None: lowered(s, mask))
+wrong(
+    SOFTMAX,
+    "filled_with_less",
+    "−10³ where −10⁹ was promised.",
+    fully_masked="filled_1e9",
+    cause=r"finite number[:,]|-1000\b",
+)(lambda s, mask=None: filled(s, mask, -1e3))
 
 # Scaled dot-product attention ---------------------------------------------------------------------------------------------
 
-wrong(SDPA, "no_scale", "Forgets 1/√d_k.")(
+wrong(SDPA, "no_scale", "Forgets 1/√d_k.", cause="scale is missing|√d_k times")(
     lambda q, k, v, mask=None: F.scaled_dot_product_attention(q, k, v, mask, scale=1.0)
 )
-wrong(SDPA, "scale_of_values", "Scales by √d_v: unnoticed as long as d_k = d_v.")(
+wrong(SDPA, "scale_of_values", "Scales by √d_v: unnoticed as long as d_k = d_v.", cause=r"d_v\)? in|√\(?d_v")(
     lambda q, k, v, mask=None: masked(q @ k.mT / math.sqrt(v.shape[-1]), mask) @ blank(v, mask)
 )
-wrong(SDPA, "keys_dropped", "Takes a mask of nn.MultiheadAttention's polarity: True drops.")(
+wrong(SDPA, "keys_dropped", "Takes a mask of nn.MultiheadAttention's polarity: True drops.", cause="polar")(
     lambda q, k, v, mask=None: masked(raw(q, k), inverse(mask)) @ v
 )
-wrong(SDPA, "finite_minimum", "Fills with finfo.min: a fully masked row becomes the mean of the values.")(
-    lambda q, k, v, mask=None: filled(raw(q, k), mask, torch.finfo(q.dtype).min) @ v
-)
-wrong(SDPA, "additive_boolean", "Adds the boolean mask to the scores as if it were additive.")(
+wrong(
+    SDPA,
+    "finite_minimum",
+    "Fills with finfo.min: a fully masked row becomes the mean of the values.",
+    cause="finite number|gets the mean",
+)(lambda q, k, v, mask=None: filled(raw(q, k), mask, torch.finfo(q.dtype).min) @ v)
+wrong(
+    SDPA, "additive_boolean", "Adds the boolean mask to the scores as if it were additive.", cause="additive"
+)(
     lambda q, k, v, mask=None: (
         torch.softmax(raw(q, k) if mask is None else raw(q, k) + mask.to(q.dtype), -1) @ v
     )
 )
 
 
-@wrong(SDPA)
+@wrong(SDPA, cause="(mask|hid).*queries")
 def queries_as_keys(q, k, v, mask=None):
     """Masks padding of the queries too: rows at positions hidden as keys become 0."""
     z = masked(raw(q, k), mask) @ blank(v, mask)
@@ -184,20 +208,23 @@ def queries_as_keys(q, k, v, mask=None):
     return torch.where(hidden, 0.0, z)
 
 
-wrong(SDPA, "dropout_left_on", "Leaves dropout of 10 % on in evaluation.")(
+wrong(SDPA, "dropout_left_on", "Leaves dropout of 10 % on in evaluation.", cause="dropout|random")(
     lambda q, k, v, mask=None: F.dropout(masked(raw(q, k), mask), 0.1) @ blank(v, mask)
 )
-wrong(SDPA, "weights_detached", "Stores the weights for a plot and goes on with the detached copy.")(
-    lambda q, k, v, mask=None: masked(raw(q, k), mask).detach() @ blank(v, mask) + 0 * (q.sum() + k.sum())
-)
-wrong(SDPA, "weights_in_bfloat", "Keeps the weights in bfloat16.")(
+wrong(
+    SDPA,
+    "weights_detached",
+    "Stores the weights for a plot and goes on with the detached copy.",
+    cause=r"reaches q, k\b|\b[as] .*for a constant",
+)(lambda q, k, v, mask=None: masked(raw(q, k), mask).detach() @ blank(v, mask) + 0 * (q.sum() + k.sum()))
+wrong(SDPA, "weights_in_bfloat", "Keeps the weights in bfloat16.", cause="bfloat16 inside")(
     lambda q, k, v, mask=None: masked(raw(q, k), mask).bfloat16().to(v.dtype) @ blank(v, mask)
 )
 
 
-@wrong(SDPA)
-def values_zeroed_in_place(q, k, v, mask=None):
-    """Clears hidden values in the caller's tensor."""
+@wrong(SDPA, cause="writes to its input")
+def values_overwritten_in_place(q, k, v, mask=None):
+    """Writes over hidden values in the caller's tensor."""
     z = masked(raw(q, k), mask) @ blank(v, mask)
     if mask is not None and mask.dim() == 2:
         with torch.no_grad():
@@ -205,16 +232,19 @@ def values_zeroed_in_place(q, k, v, mask=None):
     return z
 
 
-@wrong(SDPA)
+@wrong(SDPA, cause="wrong axis|at other positions")
 def batch_softmax(q, k, v, mask=None):
     """dim=0 in a function that has always seen a single sequence."""
     s = raw(q, k)
     return torch.softmax(s if mask is None else s.masked_fill(~mask, -1e30), 0) @ v
 
 
-wrong(SDPA, "kernel_as_is", "torch's kernel as it is: NaN in a slot hidden from every query leaks (0·NaN).")(
-    lambda q, k, v, mask=None: F.scaled_dot_product_attention(q, k, v, mask)
-)
+wrong(
+    SDPA,
+    "kernel_as_is",
+    "torch's kernel as it is: NaN in a slot hidden from every query leaks (0·NaN).",
+    cause="in slots of",
+)(lambda q, k, v, mask=None: F.scaled_dot_product_attention(q, k, v, mask))
 right(SDPA, "plain", "Three lines, as in the statement; hidden slots are blanked first.")(
     lambda q, k, v, mask=None: masked(raw(blank_queries(q, mask), blank(k, mask)), mask) @ blank(v, mask)
 )
@@ -270,6 +300,6 @@ right(SDPA, "attention_filled_as_annotated", "−10⁹ for masked scores.", full
 right(SDPA, "attention_lowered", "Masked scores less 10⁴, by that convention.", fully_masked="added_1e4")(
     lambda q, k, v, mask=None: lowered(raw(q, k), mask) @ v
 )
-wrong(SDPA, "filled_with_twenty", "−20 where −10⁹ was promised.", fully_masked="filled_1e9")(
+wrong(SDPA, "filled_with_twenty", "−20 where −10⁹ was promised.", fully_masked="filled_1e9", cause=r"-20\b")(
     lambda q, k, v, mask=None: filled(raw(q, k), mask, -20.0) @ v
 )

@@ -43,12 +43,18 @@ def zero(b):
     return 0 * b
 
 
-wrong(BIASED, "no_query_bias", "The bias of the queries is forgotten.")(altering(biased, {3: zero}))
-wrong(BIASED, "no_value_bias", "The bias of the values is forgotten.")(altering(biased, {7: zero}))
-wrong(BIASED, "no_output_bias", "The bias of the output is forgotten.")(altering(biased, {9: zero}))
+wrong(
+    BIASED, "no_query_bias", "The bias of the queries is forgotten.", cause=r"b_q\S* is (not added|ignored)"
+)(altering(biased, {3: zero}))
+wrong(
+    BIASED, "no_value_bias", "The bias of the values is forgotten.", cause=r"b_v\S* is (not added|ignored)"
+)(altering(biased, {7: zero}))
+wrong(
+    BIASED, "no_output_bias", "The bias of the output is forgotten.", cause=r"b_o\S* is (not added|ignored)"
+)(altering(biased, {9: zero}))
 
 
-@wrong(BIASED)
+@wrong(BIASED, cause="b_q.*(√|scale|not added to q)")
 def query_bias_after_the_scale(x, y, *inputs):
     """Queries are scaled before their bias is added."""
     projections, W_o, b_o, mask = taken(inputs)
@@ -57,18 +63,24 @@ def query_bias_after_the_scale(x, y, *inputs):
     return joined(attend(q / q.shape[-1] ** 0.5 + b_q.unsqueeze(-2), k, v, mask, 1.0), W_o, b_o)
 
 
-wrong(BIASED, "biases_exchanged", "Queries have the keys' bias, keys the queries'.")(
-    lambda x, y, *inputs: biased(x, y, inputs[0], inputs[3], inputs[2], inputs[1], *inputs[4:])
-)
-wrong(BIASED, "one_bias_for_all", "The first head's bias of the queries in every head.")(
+wrong(
+    BIASED,
+    "biases_exchanged",
+    "Queries have the keys' bias, keys the queries'.",
+    cause="b_q and b_k are exch|b_k (is read )?where b_q",
+)(lambda x, y, *inputs: biased(x, y, inputs[0], inputs[3], inputs[2], inputs[1], *inputs[4:]))
+wrong(BIASED, "one_bias_for_all", "The first head's bias of the queries in every head.", cause="b_q.*first")(
     altering(biased, {3: lambda b_q: b_q[:1].expand_as(b_q) + 0 * b_q})
 )
-wrong(BIASED, "output_bias_in_every_head", "Each head goes through W_o and its bias: that is added h times.")(
-    lambda x, y, *inputs: biased(x, y, *inputs[:7], len(inputs[0]) * inputs[7], *inputs[8:])
-)
+wrong(
+    BIASED,
+    "output_bias_in_every_head",
+    "Each head goes through W_o and its bias: that is added h times.",
+    cause=r"b_o\S* is (multiplied|doubled)|off by a term",
+)(lambda x, y, *inputs: biased(x, y, *inputs[:7], len(inputs[0]) * inputs[7], *inputs[8:]))
 
 
-@wrong(BIASED)
+@wrong(BIASED, cause=r"b_o\S* is multiplied|b_o.*W_o")
 def output_bias_before_the_join(x, y, *inputs):
     """The output's bias is added before W_o, where the widths allow it."""
     projections, W_o, b_o, mask = taken(inputs)
@@ -76,14 +88,14 @@ def output_bias_before_the_join(x, y, *inputs):
     return (found + b_o) @ W_o if len(W_o) == len(b_o) else found @ W_o + b_o
 
 
-@wrong(BIASED)
+@wrong(BIASED, cause=r"mask is ignored|mask\S* is not applied|must not read")
 def values_masked_instead(x, y, *inputs):
     """Sets hidden tokens to 0 and lets them take part: their biases make keys and values of them."""
     projections, W_o, b_o, mask = taken(inputs)
     return joined(attend(*three(x, y, projections, mask), None), W_o, b_o)
 
 
-@wrong(BIASED)
+@wrong(BIASED, cause=r"b_v\S* is not added to v, but|sees nothing")
 def value_bias_where_all_is_hidden(x, y, *inputs):
     """Adds the values' bias after the mix, to queries that see nothing, too."""
     (*projections, b_v), W_o, b_o, mask = taken(inputs)
@@ -91,12 +103,15 @@ def value_bias_where_all_is_hidden(x, y, *inputs):
     return joined(found + b_v.unsqueeze(-2), W_o, b_o)
 
 
-wrong(BIASED, "bias_of_the_wrong_layout", "Reads the queries' packed bias entry by entry, not head by head.")(
-    altering(biased, {3: lambda b_q: b_q.flatten().reshape(b_q.shape[::-1]).mT})
-)
-wrong(BIASED, "value_bias_frozen", "No gradient reaches the bias of the values.")(
-    altering(biased, {7: lambda b_v: b_v.detach()})
-)
+wrong(
+    BIASED,
+    "bias_of_the_wrong_layout",
+    "Reads the queries' packed bias entry by entry, not head by head.",
+    cause="axes swapped.*b_q",
+)(altering(biased, {3: lambda b_q: b_q.flatten().reshape(b_q.shape[::-1]).mT}))
+wrong(
+    BIASED, "value_bias_frozen", "No gradient reaches the bias of the values.", cause="gradient reaches b_v"
+)(altering(biased, {7: lambda b_v: b_v.detach()}))
 right(BIASED, "no_key_bias", "The bias of the keys is left out: softmax does not see it.")(
     altering(biased, {5: zero})
 )

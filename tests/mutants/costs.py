@@ -29,63 +29,89 @@ def of(n, d, k, *, attention=None, recurrence=None, convolution=None, steps=None
     return tuple(torch.tensor(count, dtype=torch.float64) for count in counts)
 
 
-wrong(COST, "one_product", "Counts queries with keys, and forgets weights with values.")(
-    lambda n, d, k: of(n, d, k, attention=n * n * d)
-)
-wrong(COST, "width_in_each_head", "Takes the full width for each of two heads.")(
-    lambda n, d, k: of(n, d, k, attention=2 * (2 * n * n * d))
-)
-wrong(COST, "width_squared", "Squares the width in attention, and not the length.")(
+wrong(
+    COST,
+    "one_product",
+    "Counts queries with keys, and forgets weights with values.",
+    cause="attention is (halved|not multiplied)",
+)(lambda n, d, k: of(n, d, k, attention=n * n * d))
+wrong(
+    COST, "width_in_each_head", "Takes the full width for each of two heads.", cause="attention is doubled"
+)(lambda n, d, k: of(n, d, k, attention=2 * (2 * n * n * d)))
+wrong(COST, "width_squared", "Squares the width in attention, and not the length.", cause=r"attention.*d\^2")(
     lambda n, d, k: of(n, d, k, attention=2 * n * d * d)
 )
-wrong(COST, "causal_half", "Counts only the pairs that a causal mask leaves.")(
+wrong(COST, "causal_half", "Counts only the pairs that a causal mask leaves.", cause=r"attention.*n ?\+ ?1")(
     lambda n, d, k: of(n, d, k, attention=n * (n + 1) * d)
 )
-wrong(COST, "flops", "Counts a multiplication and its addition as two.")(
+wrong(COST, "flops", "Counts a multiplication and its addition as two.", cause="is doubled")(
     lambda n, d, k: tuple(x * 2 if place < 3 else x for place, x in enumerate(of(n, d, k)))
 )
-wrong(COST, "projections_of_queries_and_keys", "Adds two of the four projections.")(
+wrong(COST, "projections_of_queries_and_keys", "Adds two of the four projections.", cause=r"attention.*d\^2")(
     lambda n, d, k: of(n, d, k, attention=2 * n * n * d + 2 * n * d * d)
 )
-wrong(COST, "no_projections", "Leaves out the projections, where they count.", projections="counted")(
-    lambda n, d, k: of(n, d, k)
-)
-wrong(COST, "output_forgotten", "Counts three projections, not the output's.", projections="counted")(
-    lambda n, d, k: of(n, d, k, attention=2 * n * n * d + 3 * n * d * d)
-)
-wrong(COST, "state_alone", "Counts the product of the state, and forgets that of the row.")(
-    lambda n, d, k: of(n, d, k, recurrence=n * d * d)
-)
-wrong(COST, "unpadded", "Counts the places that a kernel covers without padding.")(
-    lambda n, d, k: of(n, d, k, convolution=k * max(n - k + 1, 0) * d * d)
-)
-wrong(COST, "depthwise", "Counts a kernel for each channel, and a matrix for each place: separable.")(
-    lambda n, d, k: of(n, d, k, convolution=k * n * d + n * d * d)
-)
-wrong(COST, "kernel_squared", "Takes a kernel of two dimensions.")(
+wrong(
+    COST,
+    "no_projections",
+    "Leaves out the projections, where they count.",
+    cause=r"projections=none|4·\S+ is not added",
+    projections="counted",
+)(lambda n, d, k: of(n, d, k))
+wrong(
+    COST,
+    "output_forgotten",
+    "Counts three projections, not the output's.",
+    cause=r"attention.*\b3·",
+    projections="counted",
+)(lambda n, d, k: of(n, d, k, attention=2 * n * n * d + 3 * n * d * d))
+wrong(
+    COST,
+    "state_alone",
+    "Counts the product of the state, and forgets that of the row.",
+    cause="recurrence is (halved|not multiplied)",
+)(lambda n, d, k: of(n, d, k, recurrence=n * d * d))
+wrong(
+    COST, "unpadded", "Counts the places that a kernel covers without padding.", cause="convolution.*[-−] ?k"
+)(lambda n, d, k: of(n, d, k, convolution=k * max(n - k + 1, 0) * d * d))
+wrong(
+    COST,
+    "depthwise",
+    "Counts a kernel for each channel, and a matrix for each place: separable.",
+    cause=r"convolution.*(separable|depthwise|k·n·d ?\+)",
+)(lambda n, d, k: of(n, d, k, convolution=k * n * d + n * d * d))
+wrong(COST, "kernel_squared", "Takes a kernel of two dimensions.", cause=r"convolution.*k\^2")(
     lambda n, d, k: of(n, d, k, convolution=k * k * n * d * d)
 )
-wrong(COST, "recurrence_at_once", "Lets recurrence run side by side.")(
+wrong(COST, "recurrence_at_once", "Lets recurrence run side by side.", cause=r"steps\S* (is|has) 1\b")(
     lambda n, d, k: of(n, d, k, steps=(1, 1, 1))
 )
-wrong(COST, "hops", "Counts the steps between two states of a recurrence: one fewer.")(
-    lambda n, d, k: of(n, d, k, path=n - 1)
-)
-wrong(COST, "logarithmic", "Takes the layers of a stack whose gaps grow: log n / log k.")(
+wrong(
+    COST,
+    "hops",
+    "Counts the steps between two states of a recurrence: one fewer.",
+    cause=r"path\S* has n − 1",
+)(lambda n, d, k: of(n, d, k, path=n - 1))
+wrong(COST, "logarithmic", "Takes the layers of a stack whose gaps grow: log n / log k.", cause="path.*log")(
     lambda n, d, k: of(n, d, k, layers=max(1, math.ceil(math.log(n) / math.log(k))) if k > 1 else 0)
 )
-wrong(COST, "without_overlap", "Lets each layer reach k places further, where it reaches k − 1.")(
-    lambda n, d, k: of(n, d, k, layers=-(-n // k) if k > 1 else 0)
-)
-wrong(COST, "rounded_down", "Rounds the layers of a stack down.")(
-    lambda n, d, k: of(n, d, k, layers=max(1, (n - 1) // (k - 1)) if k > 1 else 0)
-)
-wrong(COST, "one_layer_suffices", "Takes the path of a convolution for that of attention.")(
-    lambda n, d, k: of(n, d, k, layers=1)
-)
+wrong(
+    COST,
+    "without_overlap",
+    "Lets each layer reach k places further, where it reaches k − 1.",
+    cause=r"path.*(k ?\+ ?1|n/k)",
+)(lambda n, d, k: of(n, d, k, layers=-(-n // k) if k > 1 else 0))
+wrong(
+    COST, "rounded_down", "Rounds the layers of a stack down.", cause="path.*rounded|1 is not added in path"
+)(lambda n, d, k: of(n, d, k, layers=max(1, (n - 1) // (k - 1)) if k > 1 else 0))
+wrong(
+    COST,
+    "one_layer_suffices",
+    "Takes the path of a convolution for that of attention.",
+    cause=r"path\S* (is|has) 1\b|(floor|otherwise).* is not added in path",
+)(lambda n, d, k: of(n, d, k, layers=1))
 
 
-@wrong(COST)
+@wrong(COST, cause="16 bits|int16")
 def in_sixteen_bits(n, d, k):
     """Multiplies in integers of 16 bits."""
     n_, d_ = torch.tensor(n, dtype=torch.int16), torch.tensor(d, dtype=torch.int16)

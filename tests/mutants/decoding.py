@@ -72,7 +72,7 @@ def one_by_one(model, prompts, *, lengths, max_length, end):
     return torch.tensor(rows), torch.tensor(totals, dtype=torch.float64)
 
 
-@wrong(GREEDY)
+@wrong(GREEDY, cause="as long as may be|likelier than")
 def short_texts(model, prompts, *, lengths, max_length, end):
     """Has room for 32 tokens; the rest of a text is its end, or 0."""
     rows, total = stepped(model, prompts, lengths, min(max_length, 32), end)
@@ -80,39 +80,51 @@ def short_texts(model, prompts, *, lengths, max_length, end):
     return torch.cat([rows, rest], -1), total
 
 
-wrong(GREEDY, "goes_on", "A row that has said its end is continued.")(greedy(goes_on=True))
-wrong(GREEDY, "end_free", "The probability of the end itself is left out of the sum.")(greedy(end_free=True))
-wrong(GREEDY, "least_likely_step", "Returns the log-probability of the least likely token, not the sum.")(
-    greedy(joined=torch.minimum)
+wrong(GREEDY, "goes_on", "A row that has said its end is continued.", cause="what has ended stays")(
+    greedy(goes_on=True)
 )
-wrong(GREEDY, "probabilities_added", "Probabilities are added up, not their logarithms.")(
-    greedy(joined=lambda total, gain: total + gain.exp())
+wrong(GREEDY, "end_free", "The probability of the end itself is left out of the sum.", cause="sum of log p")(
+    greedy(end_free=True)
 )
-wrong(GREEDY, "nine_in_ten_are_enough", "Stops once nine in ten rows have ended: the last are cut short.")(
-    greedy(enough=0.9)
-)
-wrong(GREEDY, "second_best", "Takes the second-best token: top-k off by one.")(
+wrong(
+    GREEDY,
+    "least_likely_step",
+    "Returns the log-probability of the least likely token, not the sum.",
+    cause="sum of log p",
+)(greedy(joined=torch.minimum))
+wrong(
+    GREEDY, "probabilities_added", "Probabilities are added up, not their logarithms.", cause="sum of log p"
+)(greedy(joined=lambda total, gain: total + gain.exp()))
+wrong(
+    GREEDY,
+    "nine_in_ten_are_enough",
+    "Stops once nine in ten rows have ended: the last are cut short.",
+    cause="in a batch|as long as may be",
+)(greedy(enough=0.9))
+wrong(GREEDY, "second_best", "Takes the second-best token: top-k off by one.", cause="likelier than")(
     greedy(pick=lambda logits: logits.topk(2).indices[:, 1])
 )
 
 
-@wrong(GREEDY, via=lambda step: greedy(pick=step))
+@wrong(GREEDY, via=lambda step: greedy(pick=step), cause=r"from call to call|\bties?\b")
 def ties_at_random(logits):
     """Of equally likely tokens one is drawn."""
     return torch.multinomial((logits == logits.amax(-1, keepdim=True)).double(), 1)[:, 0]
 
 
-wrong(GREEDY, "reads_padding", "Continues what stands in a row's last place, padding or not.")(
+wrong(
+    GREEDY, "reads_padding", "Continues what stands in a row's last place, padding or not.", cause="a batch"
+)(
     lambda model, prompts, *, lengths, max_length, end: stepped(
         model, prompts, torch.full_like(lengths, prompts.shape[1]), max_length, end
     )
 )
-wrong(GREEDY, "one_for_all", "The logits of a batch are averaged before a token is picked.")(
-    greedy(pick=lambda logits: logits.mean(0, keepdim=True).argmax(-1).expand(len(logits)))
-)
+wrong(
+    GREEDY, "one_for_all", "The logits of a batch are averaged before a token is picked.", cause="in a batch"
+)(greedy(pick=lambda logits: logits.mean(0, keepdim=True).argmax(-1).expand(len(logits))))
 
 
-@wrong(GREEDY)
+@wrong(GREEDY, cause="cache")
 def positions_restart(model, prompts, *, lengths, max_length, end):
     """Behind the prompt positions begin anew, which only a cache can do: its keys stay, new ones count from 0."""
 
@@ -231,29 +243,54 @@ def best_alone(model, prompts, *, lengths, max_length, end, width, top, alpha):
     return found.tokens[:, 0], found.log_probability[:, 0], found.score[:, 0]
 
 
-wrong(BEAM, "cache_not_reordered", "The cache keeps the order of the beams before they were ranked.")(
-    beam(reorder=False)
+wrong(
+    BEAM,
+    "cache_not_reordered",
+    "The cache keeps the order of the beams before they were ranked.",
+    cause="cache",
+)(beam(reorder=False))
+wrong(BEAM, "prompt_counted", "The length penalty counts the prompt.", cause="prompt is not counted")(
+    beam(extra_length=1)
 )
-wrong(BEAM, "prompt_counted", "The length penalty counts the prompt.")(beam(extra_length=1))
-wrong(BEAM, "pruned_unpenalised", "Prunes by log-probability; the penalty decides at the end.")(
-    beam(rank_penalised=False)
+wrong(
+    BEAM,
+    "pruned_unpenalised",
+    "Prunes by log-probability; the penalty decides at the end.",
+    cause="prune|ranked without|candidates",
+)(beam(rank_penalised=False))
+wrong(
+    BEAM,
+    "finished_expanded",
+    "A beam that has ended is expanded like the others.",
+    cause="what has ended stays|finished beam",
+)(beam(expand_finished=True))
+wrong(BEAM, "end_costs_nothing", "The probability of the end is left out of the sum.", cause="sum of log p")(
+    beam(end_free=True)
 )
-wrong(BEAM, "finished_expanded", "A beam that has ended is expanded like the others.")(
-    beam(expand_finished=True)
+wrong(BEAM, "one_token_more", "Each beam is expanded by t + 1 tokens.", cause=r"t \+ 1|expanded by")(
+    beam(more=1)
 )
-wrong(BEAM, "end_costs_nothing", "The probability of the end is left out of the sum.")(beam(end_free=True))
-wrong(BEAM, "one_token_more", "Each beam is expanded by t + 1 tokens.")(beam(more=1))
-wrong(BEAM, "one_token_fewer", "Each beam is expanded by t − 1 tokens.")(beam(more=-1))
-wrong(BEAM, "eight_tokens_at_most", "Each beam is expanded by eight tokens at most.")(beam(most=8))
-wrong(BEAM, "penalty_multiplied", "Multiplies the log-probability by L^α instead of dividing.")(
-    beam(divide=False)
+wrong(BEAM, "one_token_fewer", "Each beam is expanded by t − 1 tokens.", cause="t − 1|expanded by")(
+    beam(more=-1)
 )
-wrong(BEAM, "weakest_link", "The score is the least log-probability of a token, not their sum.")(
-    beam(best_of=True)
-)
+wrong(
+    BEAM,
+    "eight_tokens_at_most",
+    "Each beam is expanded by eight tokens at most.",
+    cause=r"\beight\b|expanded by",
+)(beam(most=8))
+wrong(
+    BEAM,
+    "penalty_multiplied",
+    "Multiplies the log-probability by L^α instead of dividing.",
+    cause="divided by the penalty",
+)(beam(divide=False))
+wrong(
+    BEAM, "weakest_link", "The score is the least log-probability of a token, not their sum.", cause="log p"
+)(beam(best_of=True))
 
 
-@wrong(BEAM)
+@wrong(BEAM, cause="in a batch|cache")
 def members_mixed(model, prompts, *, lengths, max_length, end, width, top, alpha):
     """Rows are picked without the offset of their prompt: members of a batch go on with the cache of the first."""
 

@@ -55,13 +55,18 @@ def gumbel(x, T, k, p, generator):
     return token.gather(-1, (left + noise).argmax(-1, keepdim=True))[..., 0]
 
 
-wrong(SAMPLE, "never_cold", "Takes no temperature below 0.01, lest anything be divided by 0.")(
-    sample(lambda T: max(T, 0.01))
+wrong(
+    SAMPLE,
+    "never_cold",
+    "Takes no temperature below 0.01, lest anything be divided by 0.",
+    cause="small numbers|temperature",
+)(sample(lambda T: max(T, 0.01)))
+wrong(SAMPLE, "never_hot", "Takes no temperature above 20.", cause="large numbers|temperature")(
+    sample(lambda T: min(T, 20.0))
 )
-wrong(SAMPLE, "never_hot", "Takes no temperature above 20.")(sample(lambda T: min(T, 20.0)))
 
 
-@wrong(SAMPLE, via=lambda step: sample(cut=step))
+@wrong(SAMPLE, via=lambda step: sample(cut=step), cause="never drawn|nucleus")
 def cut_before_last(share, p):
     """The nucleus ends before the token that reaches p, if not the likeliest."""
     left = nucleus(share, p, whole=False)
@@ -69,7 +74,7 @@ def cut_before_last(share, p):
     return left
 
 
-@wrong(SAMPLE, via=lambda step: sample(cut=step))
+@wrong(SAMPLE, via=lambda step: sample(cut=step), cause="gives this probability 0|nucleus")
 def one_beyond(share, p):
     """The nucleus has one token more than it takes to reach p."""
     inside = nucleus(share, p) > 0
@@ -77,7 +82,7 @@ def one_beyond(share, p):
     return torch.where(inside, share, 0.0)
 
 
-@wrong(SAMPLE)
+@wrong(SAMPLE, cause="gives this probability 0|never drawn|temperature")
 def temperature_last(x, T, k, p, generator):
     """The temperature comes after top-k and nucleus, which are those of T = 1."""
     z, token = ranked(x)
@@ -86,12 +91,21 @@ def temperature_last(x, T, k, p, generator):
     return drawn(warm, token, generator)
 
 
-wrong(SAMPLE, "temperature_inverted", "Logits are multiplied by the temperature.")(sample(lambda T: 1 / T))
-wrong(SAMPLE, "one_more", "k + 1 tokens are kept.")(sample(count=lambda k: k + 1))
-wrong(SAMPLE, "one_fewer", "k − 1 tokens are kept, one at least.")(sample(count=lambda k: max(1, k - 1)))
+wrong(
+    SAMPLE,
+    "temperature_inverted",
+    "Logits are multiplied by the temperature.",
+    cause="temperature|(small|large) numbers",
+)(sample(lambda T: 1 / T))
+wrong(SAMPLE, "one_more", "k + 1 tokens are kept.", cause=r"gives this probability 0|k \+ 1")(
+    sample(count=lambda k: k + 1)
+)
+wrong(SAMPLE, "one_fewer", "k − 1 tokens are kept, one at least.", cause="never drawn|k − 1")(
+    sample(count=lambda k: max(1, k - 1))
+)
 
 
-@wrong(SAMPLE)
+@wrong(SAMPLE, cause=r"inputs are equal|\balike:")
 def ties_kept(x, T, k, p, generator):
     """Whatever is as likely as the k-th stays, too."""
     z, token = ranked(x.double() / T)
@@ -100,7 +114,7 @@ def ties_kept(x, T, k, p, generator):
     return drawn(nucleus(share, p), token, generator)
 
 
-@wrong(SAMPLE)
+@wrong(SAMPLE, cause="gives this probability 0|nucleus")
 def nucleus_of_all(x, T, k, p, generator):
     """The nucleus is that of the whole distribution, taken before the k likeliest are."""
     z, token = ranked(x.double() / T)
@@ -108,19 +122,19 @@ def nucleus_of_all(x, T, k, p, generator):
     return drawn(left, token, generator)
 
 
-@wrong(SAMPLE)
+@wrong(SAMPLE, cause="another seed gave the same|never drawn")
 def likeliest(x, T, k, p, generator):
     """Takes the likeliest token instead of drawing one."""
     torch.rand(x.shape[:-1], generator=generator)
     return x.argmax(-1)
 
 
-wrong(SAMPLE, "uniform_within", "Draws alike among the tokens that are left.")(
+wrong(SAMPLE, "uniform_within", "Draws alike among the tokens that are left.", cause=r"token \d+.*expected")(
     sample(cut=lambda share, p: (nucleus(share, p) > 0).double())
 )
 
 
-@wrong(SAMPLE)
+@wrong(SAMPLE, cause="not drawn independently")
 def one_number(x, T, k, p, generator):
     """One random number for all positions, so that they move together."""
     share, token = shares(x, T, k)
@@ -130,7 +144,7 @@ def one_number(x, T, k, p, generator):
     return token.gather(-1, (total > u).int().argmax(-1, keepdim=True))[..., 0]
 
 
-@wrong(SAMPLE)
+@wrong(SAMPLE, cause="global random")
 def global_generator(x, T, k, p, generator):
     """Draws from the global random state, not from the generator passed."""
     share, token = shares(x, T, k)

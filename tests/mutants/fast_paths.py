@@ -31,22 +31,31 @@ def attended(q, k, v, mask, coarse):
     return attention(of_weights=lambda a: half(a, coarse))(q, k, v, mask)
 
 
-imprecise(ATTENTION, "half_in_batches", "Holds many weights in float16 where there is a batch.")(
-    lambda q, k, v, mask: attended(q, k, v, mask, q.dim() > 2 and k.shape[-2] >= WIDE)
-)
-imprecise(ATTENTION, "half_under_a_mask", "Holds many weights in float16 where a mask is given.")(
-    lambda q, k, v, mask: attended(q, k, v, mask, mask is not None and k.shape[-2] >= WIDE)
-)
+imprecise(
+    ATTENTION,
+    "half_in_batches",
+    "Holds many weights in float16 where there is a batch.",
+    cause=r"\bfloat16|in batches$",
+)(lambda q, k, v, mask: attended(q, k, v, mask, q.dim() > 2 and k.shape[-2] >= WIDE))
+imprecise(
+    ATTENTION, "half_under_a_mask", "Holds many weights in float16 where a mask is given.", cause=r"\bfloat16"
+)(lambda q, k, v, mask: attended(q, k, v, mask, mask is not None and k.shape[-2] >= WIDE))
 
 
 imprecise(
-    ATTENTION, "half_for_one_query", "Holds many weights in float16 where there is one query, as in decoding."
+    ATTENTION,
+    "half_for_one_query",
+    "Holds many weights in float16 where there is one query, as in decoding.",
+    cause=r"\bfloat16",
 )(lambda q, k, v, mask: attended(q, k, v, mask, q.shape[-2] == 1 and k.shape[-2] >= WIDE))
 
 
-imprecise(ATTENTION, "half_in_square_tiles", "Holds weights in float16 where all sizes are whole tiles.")(
-    lambda q, k, v, mask: attended(q, k, v, mask, q.shape == k.shape == v.shape and k.shape[-2] % WIDE == 0)
-)
+imprecise(
+    ATTENTION,
+    "half_in_square_tiles",
+    "Holds weights in float16 where all sizes are whole tiles.",
+    cause=r"\bfloat16",
+)(lambda q, k, v, mask: attended(q, k, v, mask, q.shape == k.shape == v.shape and k.shape[-2] % WIDE == 0))
 
 
 @right(ATTENTION)
@@ -68,12 +77,15 @@ def normed(coarse):
     return norm
 
 
-imprecise(LAYER_NORM, "half_in_training", "Holds wide rows in float16 where a gradient is to follow.")(
-    normed(lambda x: x.requires_grad and x.shape[-1] >= WIDE)
-)
+imprecise(
+    LAYER_NORM,
+    "half_in_training",
+    "Holds wide rows in float16 where a gradient is to follow.",
+    cause=r"\bfloat16",
+)(normed(lambda x: x.requires_grad and x.shape[-1] >= WIDE))
 
 
-wrong(LAYER_NORM, "half_when_served", "Holds rows in float16 in inference mode.")(
+wrong(LAYER_NORM, "half_when_served", "Holds rows in float16 in inference mode.", cause=r"\bfloat16")(
     normed(lambda x: torch.is_inference_mode_enabled())
 )
 
@@ -85,27 +97,27 @@ def side_by_side(x, y, W_q, W_k, W_v, mask, coarse):
     return attended(q, k, v, hidden, coarse).transpose(-3, -2).flatten(-2)
 
 
-@imprecise(MULTI_HEAD)
+@imprecise(MULTI_HEAD, cause=r"\bfloat16")
 def half_of_one_sequence(x, y, W_q, W_k, W_v, W_o, mask):
     """Holds the weights in float16 where a sequence attends to itself."""
     return side_by_side(x, y, W_q, W_k, W_v, mask, x is y and y.shape[-2] >= WIDE // 2) @ W_o
 
 
-@imprecise(MULTI_HEAD)
+@imprecise(MULTI_HEAD, cause=r"\bfloat16")
 def half_of_usual_widths(x, y, W_q, W_k, W_v, W_o, mask):
     """Holds what the heads found in float16 where they share the width of the model between them."""
     heads = side_by_side(x, y, W_q, W_k, W_v, mask, False)
     return half(heads, heads.shape[-1] == x.shape[-1] >= WIDE) @ W_o
 
 
-@imprecise(MULTI_HEAD)
+@imprecise(MULTI_HEAD, cause="bfloat16")
 def bfloat16_of_many_heads(x, y, W_q, W_k, W_v, W_o, mask):
     """Holds what the heads found in bfloat16 where there are eight or more, each as wide as usual."""
     heads = side_by_side(x, y, W_q, W_k, W_v, mask, False)
     return rounded(heads, torch.bfloat16, len(W_q) >= 8 and W_q.shape[-1] >= WIDE) @ W_o
 
 
-@imprecise(MULTI_HEAD)
+@imprecise(MULTI_HEAD, cause="bfloat16")
 def last_gradient_in_bfloat16(x, y, W_q, W_k, W_v, W_o, mask):
     """Holds the gradient of the last matrix in bfloat16 where the model is wide."""
     W_o = rounded_back(W_o, torch.bfloat16, x.shape[-1] >= 4 * WIDE)
@@ -113,35 +125,41 @@ def last_gradient_in_bfloat16(x, y, W_q, W_k, W_v, W_o, mask):
 
 
 imprecise(
-    ATTENTION, "half_for_one_query_of_many_keys", "The same for one query, with a long text behind it."
+    ATTENTION,
+    "half_for_one_query_of_many_keys",
+    "The same for one query, with a long text behind it.",
+    cause=r"\bfloat16",
 )(lambda q, k, v, mask: attended(q, k, v, mask, q.shape[-2] == 1 and k.shape[-2] >= 4 * WIDE))
 
 
-@imprecise(MULTI_HEAD)
+@imprecise(MULTI_HEAD, cause=r"\bfloat16")
 def half_where_long_and_wide(x, y, W_q, W_k, W_v, W_o, mask):
     """Holds the weights in float16 where there are many queries, many keys and wide ones."""
     many = min(x.shape[-2], y.shape[-2], W_k.shape[-1]) >= 2 * WIDE
     return side_by_side(x, y, W_q, W_k, W_v, mask, many) @ W_o
 
 
-imprecise(LAYER, "half_in_wide_models", "Holds the words in float16 where the model is as wide as usual.")(
-    lambda x, *given: encoder_layer(half(x, x.shape[-1] >= 4 * WIDE), *given)
-)
+imprecise(
+    LAYER,
+    "half_in_wide_models",
+    "Holds the words in float16 where the model is as wide as usual.",
+    cause=r"\bfloat16",
+)(lambda x, *given: encoder_layer(half(x, x.shape[-1] >= 4 * WIDE), *given))
 
 
-@imprecise("feedforward.relu")
+@imprecise("feedforward.relu", cause=r"\bfloat16")
 def half_in_usual_networks(x, W_1, b_1, W_2, b_2):
     """Holds the hidden entries in float16 where they are four times as many."""
     hidden = torch.relu(x @ W_1 + b_1)
     return half(hidden, W_1.shape[1] == 4 * W_1.shape[0] >= 4 * WIDE) @ W_2 + b_2
 
 
-imprecise(LAYER, "bfloat16_where_long_and_wide", "Holds many wide words in bfloat16.")(
+imprecise(LAYER, "bfloat16_where_long_and_wide", "Holds many wide words in bfloat16.", cause="bfloat16")(
     lambda x, *given: encoder_layer(rounded(x, torch.bfloat16, min(x.shape[-2:]) >= 2 * WIDE), *given)
 )
 
 
-@imprecise(GRU)
+@imprecise(GRU, cause="bfloat16")
 def backward_in_bfloat16(x, h, *weights):
     """Goes back through many steps in bfloat16."""
     many = x.shape[-2] >= WIDE // 2
@@ -157,7 +175,7 @@ def layer_by_layer(x, *given, change=lambda place, W: W):
     return x
 
 
-@imprecise(ENCODER)
+@imprecise(ENCODER, cause=r"\bfloat16")
 def one_gradient_in_half(x, *given):
     """Holds the gradient of the first network's bias in float16 where there are many words."""
     many = x.shape[-2] >= WIDE // 2
@@ -165,7 +183,7 @@ def one_gradient_in_half(x, *given):
     return layer_by_layer(x, *given, change=change)
 
 
-@imprecise(ENCODER)
+@imprecise(ENCODER, cause="bfloat16")
 def later_layers_in_bfloat16(x, *given):
     """Holds the networks of the fourth layer and all after it in bfloat16."""
     change = lambda place, W: torch.cat((W[:3], rounded(W, torch.bfloat16)[3:])) if place == 6 else W

@@ -24,24 +24,32 @@ relu, gelu = network(torch.relu), network(F.gelu)
 
 # max(0, ·) ----------------------------------------------------------------------------------------------------------------
 
-wrong(RELU, "bent_twice", "max(0, ·) once more after the outer layer.")(
+wrong(RELU, "bent_twice", "max(0, ·) once more after the outer layer.", cause="^ReLU is applied to y")(
     lambda x, W_1, b_1, W_2, b_2: relu(x, W_1, b_1, W_2, b_2).relu()
 )
-wrong(RELU, "linear", "Nothing between the layers.")(network(lambda a: a))
-wrong(RELU, "no_inner_bias", "Forgets b_1; invisible while it is 0.")(altering(relu, {2: zero}))
-wrong(RELU, "no_outer_bias", "Forgets b_2; invisible while it is 0.")(altering(relu, {4: zero}))
-wrong(RELU, "bias_after", "Adds the inner bias to what max(0, ·) has let through.")(
-    lambda x, W_1, b_1, W_2, b_2: (torch.relu(x @ W_1) + b_1) @ W_2 + b_2
+wrong(RELU, "linear", "Nothing between the layers.", cause=r"no activation|0 < a\S* is not applied")(
+    network(lambda a: a)
 )
-wrong(RELU, "leaky", "Lets a hundredth of what is negative through.")(network(F.leaky_relu))
-wrong(RELU, "smooth", "BERT's GELU in place of max(0, ·).")(network(F.gelu))
-wrong(RELU, "capped", "Lets no more than 6 through.")(network(F.relu6))
-wrong(RELU, "inner_weights_frozen", "No gradient reaches W_1.")(
+wrong(RELU, "no_inner_bias", "Forgets b_1; invisible while it is 0.", cause=r"b_1\S* is (ignored|not added)")(
+    altering(relu, {2: zero})
+)
+wrong(RELU, "no_outer_bias", "Forgets b_2; invisible while it is 0.", cause=r"b_2\S* is (ignored|not added)")(
+    altering(relu, {4: zero})
+)
+wrong(
+    RELU, "bias_after", "Adds the inner bias to what max(0, ·) has let through.", cause="not added to a, but"
+)(lambda x, W_1, b_1, W_2, b_2: (torch.relu(x @ W_1) + b_1) @ W_2 + b_2)
+wrong(RELU, "leaky", "Lets a hundredth of what is negative through.", cause="is leaky ReLU")(
+    network(F.leaky_relu)
+)
+wrong(RELU, "smooth", "BERT's GELU in place of max(0, ·).", cause="is GELU of")(network(F.gelu))
+wrong(RELU, "capped", "Lets no more than 6 through.", cause=r"(most|than|above) 6\b")(network(F.relu6))
+wrong(RELU, "inner_weights_frozen", "No gradient reaches W_1.", cause="no gradient reaches W_1")(
     altering(relu, {1: lambda W_1: W_1.detach() + 0 * W_1})
 )
-wrong(RELU, "straight_through", "Passes a gradient to silent units too.")(
-    network(lambda a: a + (torch.relu(a) - a).detach())
-)
+wrong(
+    RELU, "straight_through", "Passes a gradient to silent units too.", cause="gradient .*(silent|below 0)"
+)(network(lambda a: a + (torch.relu(a) - a).detach()))
 right(RELU, "by_choice", "torch.where for max(0, ·).")(network(lambda a: torch.where(a > 0, a, 0.0)))
 
 
@@ -64,19 +72,27 @@ def rows_transposed(x, W_1, b_1, W_2, b_2):
 # GELU ---------------------------------------------------------------------------------------------------------------------
 
 
-wrong(GELU, "by_sigmoid", "a·σ(1.702·a).")(network(lambda a: a * torch.sigmoid(1.702 * a)))
-wrong(GELU, "by_tanh", "The form with tanh, where the exact one is meant.")(
+wrong(GELU, "by_sigmoid", "a·σ(1.702·a).", cause="GELU by a sigmoid")(
+    network(lambda a: a * torch.sigmoid(1.702 * a))
+)
+wrong(GELU, "by_tanh", "The form with tanh, where the exact one is meant.", cause="GELU by tanh")(
     network(lambda a: F.gelu(a, approximate="tanh"))
 )
-wrong(GELU, "not_divided", "erf(a) for erf(a/√2).")(network(lambda a: a * (1 + torch.erf(a)) / 2))
-wrong(GELU, "corner", "max(0, ·).")(network(torch.relu))
-wrong(GELU, "swish", "a·σ(a).")(network(F.silu))
-wrong(GELU, "not_halved", "Forgets the half: a·(1 + erf(a/√2)).")(network(lambda a: 2 * F.gelu(a)))
-wrong(GELU, "gelu_without_inner_bias", "Forgets b_1.")(altering(gelu, {2: zero}))
-wrong(GELU, "gate_detached", "Φ(a) taken for a constant: the gradient misses a·φ(a).")(
-    network(lambda a: a * torch.special.ndtr(a.detach()))
+wrong(GELU, "not_divided", "erf(a) for erf(a/√2).", cause=r"not divided by √\(?2")(
+    network(lambda a: a * (1 + torch.erf(a)) / 2)
 )
-wrong(GELU, "smooth_twice", "GELU once more after the outer layer.")(
+wrong(GELU, "corner", "max(0, ·).", cause="is ReLU of")(network(torch.relu))
+wrong(GELU, "swish", "a·σ(a).", cause="is SiLU of")(network(F.silu))
+wrong(
+    GELU, "not_halved", "Forgets the half: a·(1 + erf(a/√2)).", cause="not divided by 2|(W_2|h) is doubled"
+)(network(lambda a: 2 * F.gelu(a)))
+wrong(GELU, "gelu_without_inner_bias", "Forgets b_1.", cause=r"b_1\S* is (ignored|not added)")(
+    altering(gelu, {2: zero})
+)
+wrong(
+    GELU, "gate_detached", "Φ(a) taken for a constant: the gradient misses a·φ(a).", cause="(erf|Φ).*constant"
+)(network(lambda a: a * torch.special.ndtr(a.detach())))
+wrong(GELU, "smooth_twice", "GELU once more after the outer layer.", cause="GELU is applied to y")(
     lambda x, W_1, b_1, W_2, b_2: F.gelu(gelu(x, W_1, b_1, W_2, b_2))
 )
 right(GELU, "by_complement", "Φ(a) = erfc(−a/√2)/2, which cancels nowhere.")(

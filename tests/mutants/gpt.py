@@ -62,54 +62,82 @@ def hidden_of_the_first(s):
     return later(s.shape[-1], s) & (torch.arange(s.shape[-3]).view(-1, 1, 1) == 0)
 
 
-wrong(GPT, "split_by_a_view", "Splits the heads by a view: entries of different tokens share a row.")(
-    causal(lambda *three: mixed(*(split_without_transposing(each) for each in three)))
-)
-wrong(GPT, "merged_by_a_view", "Merges the heads by a view: rows of different tokens are mixed.")(
-    causal(join=lambda z, W_o, b_o: z.reshape(*z.shape[:-3], z.shape[-2], -1) @ W_o + b_o)
-)
-wrong(GPT, "mask_over_the_heads", "Takes the mask by the number of heads where it should count tokens.")(
-    causal(lambda q, k, v: mixed(q, k, v, hidden_by_heads))
-)
-wrong(GPT, "fused_in_another_order", "Takes the fused projection apart in the order key, query, value.")(
-    causal(lambda q, k, v: mixed(k, q, v) if q.shape == k.shape else mixed(q, k, v))
-)
-wrong(GPT, "sees_everything", "Built the mask and never used it: an encoder.")(
+wrong(
+    GPT,
+    "split_by_a_view",
+    "Splits the heads by a view: entries of different tokens share a row.",
+    cause="split by a view",
+)(causal(lambda *three: mixed(*(split_without_transposing(each) for each in three))))
+wrong(
+    GPT,
+    "merged_by_a_view",
+    "Merges the heads by a view: rows of different tokens are mixed.",
+    cause="merged by a view",
+)(causal(join=lambda z, W_o, b_o: z.reshape(*z.shape[:-3], z.shape[-2], -1) @ W_o + b_o))
+wrong(
+    GPT,
+    "mask_over_the_heads",
+    "Takes the mask by the number of heads where it should count tokens.",
+    cause="look-ahead|h in the place of n",
+)(causal(lambda q, k, v: mixed(q, k, v, hidden_by_heads)))
+wrong(
+    GPT,
+    "fused_in_another_order",
+    "Takes the fused projection apart in the order key, query, value.",
+    cause="parameters of (k and q|q and k)|taken in the order",
+)(causal(lambda q, k, v: mixed(k, q, v) if q.shape == k.shape else mixed(q, k, v)))
+wrong(GPT, "sees_everything", "Built the mask and never used it: an encoder.", cause="look-ahead")(
     causal(lambda q, k, v: torch.softmax(raw(q, k), -1) @ v)
 )
-wrong(GPT, "one_ahead", "A diagonal off by one: each token sees its successor.")(
-    causal(lambda q, k, v: mixed(q, k, v, lambda s: torch.ones_like(s, dtype=torch.bool).triu(2)))
-)
-wrong(GPT, "first_head_causal", "The mask reaches the first head only.")(
+wrong(
+    GPT, "one_ahead", "A diagonal off by one: each token sees its successor.", cause="too many is|on later"
+)(causal(lambda q, k, v: mixed(q, k, v, lambda s: torch.ones_like(s, dtype=torch.bool).triu(2))))
+wrong(GPT, "first_head_causal", "The mask reaches the first head only.", cause="look-ahead|first head")(
     causal(lambda q, k, v: mixed(q, k, v, hidden_of_the_first))
 )
 
 
-@wrong(GPT, via=causal)
+@wrong(GPT, via=causal, cause="scores are set to a finite")
 def masked_before_the_scale(q, k, v):
     """Fills with −1e4 before it scales: large scores let the future in."""
     s = (q @ k.mT).masked_fill(later(q.shape[-2], q), -1e4) / math.sqrt(q.shape[-1])
     return torch.softmax(s, -1) @ v
 
 
-wrong(GPT, "masked_after_the_softmax", "Zeroes the future after the softmax: weights sum to less than 1.")(
-    causal(lambda q, k, v: torch.softmax(raw(q, k), -1).tril() @ v)
+wrong(
+    GPT,
+    "masked_after_the_softmax",
+    "Zeroes the future after the softmax: weights sum to less than 1.",
+    cause="do not sum to 1|sum over hidden",
+)(causal(lambda q, k, v: torch.softmax(raw(q, k), -1).tril() @ v))
+wrong(GPT, "unscaled", "Forgets the scale.", cause=r"scale is missing|not divided by √\(?d_k")(
+    causal(lambda q, k, v: mixed(q * math.sqrt(q.shape[-1]), k, v))
 )
-wrong(GPT, "unscaled", "Forgets the scale.")(causal(lambda q, k, v: mixed(q * math.sqrt(q.shape[-1]), k, v)))
-wrong(GPT, "scaled_by_the_model", "Scales by the width of the model, not of a head.")(
+wrong(
+    GPT,
+    "scaled_by_the_model",
+    "Scales by the width of the model, not of a head.",
+    cause="d_model in the place of d_k",
+)(
     lambda x, *weights: causal(lambda q, k, v: mixed(q * math.sqrt(q.shape[-1] / x.shape[-1]), k, v))(
         x, *weights
     )
 )
-wrong(GPT, "query_bias_left_out", "Has no bias for the queries, unlike for the values.")(
-    altering(causal(), {2: lambda b_q: 0 * b_q})
-)
-wrong(GPT, "output_bias_in_every_head", "Adds the bias of the output once for each head.")(
-    causal(join=lambda z, W_o, b_o: joined(z, W_o, z.shape[-3] * b_o))
-)
+wrong(
+    GPT,
+    "query_bias_left_out",
+    "Has no bias for the queries, unlike for the values.",
+    cause=r"b_q\S* is (ignored|not added)",
+)(altering(causal(), {2: lambda b_q: 0 * b_q}))
+wrong(
+    GPT,
+    "output_bias_in_every_head",
+    "Adds the bias of the output once for each head.",
+    cause=r"b_o\S* is multiplied|off by a term",
+)(causal(join=lambda z, W_o, b_o: joined(z, W_o, z.shape[-3] * b_o)))
 
 
-@wrong(GPT, via=causal)
+@wrong(GPT, via=causal, cause=r"^v\b.*constant|gradient .*\b(W_v|b_v)")
 def values_cut_off(q, k, v):
     """Keeps keys and values, and cuts the gradient of all tokens but the last."""
     return mixed(q, k, torch.cat((v[..., :-1, :].detach(), v[..., -1:, :]), -2))

@@ -47,7 +47,7 @@ def cell(move):
 # The cell -----------------------------------------------------------------------------------------------------------------
 
 
-@wrong(CELL)
+@wrong(CELL, cause="reset=before")
 def reset_before(x, h, *weights):
     """Resets the state before the product, as the paper, though after it was promised."""
     r, z, n, r_h, z_h, _ = flows(x, h, *weights)
@@ -56,32 +56,54 @@ def reset_before(x, h, *weights):
 
 
 wrong(
-    CELL, "biases_together", "Adds both biases up before the reset: the gate does not reach the second one."
+    CELL,
+    "biases_together",
+    "Adds both biases up before the reset: the gate does not reach the second one.",
+    cause="b_h is not added to w",
 )(lambda x, h, W_x, W_h, b_x, b_h: moved(h, *flows(x, h, W_x, W_h, b_x + b_h, 0 * b_h)))
-wrong(CELL, "everything_reset", "Lets the reset gate scale what the element brings, too.")(
-    opened(lambda r, n, n_h: torch.tanh(r * (n + n_h)))
-)
-wrong(CELL, "renewed", "Takes the update gate for the share of the candidate.")(
+wrong(
+    CELL,
+    "everything_reset",
+    "Lets the reset gate scale what the element brings, too.",
+    cause=r"\bu.* multiplied by r\b",
+)(opened(lambda r, n, n_h: torch.tanh(r * (n + n_h))))
+wrong(CELL, "renewed", "Takes the update gate for the share of the candidate.", cause="update=renews")(
     cell(lambda h, r, z, n, r_h, z_h, n_h: moved(h, r, -z, n, r_h, -z_h, n_h))
 )
-wrong(CELL, "gates_exchanged", "Takes the blocks in Keras's order: update, reset, candidate.")(
-    cell(lambda h, r, z, n, r_h, z_h, n_h: moved(h, z, r, n, z_h, r_h, n_h))
+wrong(
+    CELL,
+    "gates_exchanged",
+    "Takes the blocks in Keras's order: update, reset, candidate.",
+    cause=r"gate_order|\br and z\b",
+)(cell(lambda h, r, z, n, r_h, z_h, n_h: moved(h, z, r, n, z_h, r_h, n_h)))
+wrong(CELL, "never_reset", "Has no reset gate.", cause=r"not multiplied by r\b")(
+    opened(lambda r, n, n_h: torch.tanh(n + n_h))
 )
-wrong(CELL, "never_reset", "Has no reset gate.")(opened(lambda r, n, n_h: torch.tanh(n + n_h)))
-wrong(CELL, "candidate_by_sigmoid", "Squashes the candidate with a sigmoid, as the gates.")(
-    opened(lambda r, n, n_h: torch.sigmoid(n + r * n_h))
-)
-wrong(CELL, "gates_from_the_element", "Shows the state to the candidate only, not to the gates.")(
-    cell(lambda h, r, z, n, r_h, z_h, n_h: moved(h, r, z, n, 0 * r_h, 0 * z_h, n_h))
-)
-wrong(CELL, "added_up", "Adds the whole candidate to what is kept, as an LSTM with a gate left out.")(
+wrong(
+    CELL,
+    "candidate_by_sigmoid",
+    "Squashes the candidate with a sigmoid, as the gates.",
+    cause="sigmoid in the place of tanh",
+)(opened(lambda r, n, n_h: torch.sigmoid(n + r * n_h)))
+wrong(
+    CELL,
+    "gates_from_the_element",
+    "Shows the state to the candidate only, not to the gates.",
+    cause=r"\bw\S* is not added",
+)(cell(lambda h, r, z, n, r_h, z_h, n_h: moved(h, r, z, n, 0 * r_h, 0 * z_h, n_h)))
+wrong(
+    CELL,
+    "added_up",
+    "Adds the whole candidate to what is kept, as an LSTM with a gate left out.",
+    cause=r"not multiplied by \(?1 − z",
+)(
     cell(
         lambda h, r, z, n, r_h, z_h, n_h: (
             torch.tanh(n + torch.sigmoid(r + r_h) * n_h) + torch.sigmoid(z + z_h) * h
         )
     )
 )
-wrong(CELL, "reset_detached", "Cuts the gradient of the reset gate.")(
+wrong(CELL, "reset_detached", "Cuts the gradient of the reset gate.", cause=r"\br .*for a constant")(
     cell(lambda h, r, z, n, r_h, z_h, n_h: moved(h, r.detach(), z, n, r_h.detach(), z_h, n_h))
 )
 
@@ -122,12 +144,12 @@ def run(x, h, *weights, step=stepped):
     return run_steps(x, h, lambda x, h: step(x, h, *weights))
 
 
-wrong(GRU, "begins_with_nothing", "Ignores the state that the caller passes.")(
+wrong(GRU, "begins_with_nothing", "Ignores the state that the caller passes.", cause=r"\bh is ignored")(
     lambda x, h, *weights: run(x, 0 * h, *weights)
 )
 
 
-@wrong(GRU)
+@wrong(GRU, cause=r"\bH .*for a constant")
 def state_detached(x, h, *weights):
     """Detaches the state between elements: nothing is learned over time."""
     first = run(x[..., :1, :], h, *weights)
@@ -137,25 +159,27 @@ def state_detached(x, h, *weights):
     return torch.cat([first, run(x[..., 1:, :], first[..., -1, :], *weights, step=step)], -2)
 
 
-wrong(GRU, "states_before", "Returns for each element the state before it.")(
+wrong(
+    GRU, "states_before", "Returns for each element the state before it.", cause="off by one|states .*by one"
+)(
     lambda x, h, *weights: torch.cat(
         (h.expand(*x.shape[:-2], h.shape[-1]).unsqueeze(-2), run(x, h, *weights)[..., :-1, :]), -2
     )
 )
-wrong(GRU, "read_backwards", "Reads from the last element on.")(
+wrong(GRU, "read_backwards", "Reads from the last element on.", cause="from (the|its) end|look-ahead")(
     lambda x, h, *weights: run(x.flip(-2), h, *weights).flip(-2)
 )
-wrong(GRU, "resets_before", "The paper's network, with the weights of the other.")(
+wrong(GRU, "resets_before", "The paper's network, with the weights of the other.", cause="reset=before")(
     lambda x, h, *weights: run(x, h, *weights, step=reset_before)
 )
-wrong(GRU, "order_of_keras", "Takes the blocks in Keras's order.")(
+wrong(GRU, "order_of_keras", "Takes the blocks in Keras's order.", cause=r"gate_order|\br and z\b")(
     lambda x, h, *weights: run(x, h, *(torch.cat([each.chunk(3)[k] for k in (1, 0, 2)]) for each in weights))
 )
 
 
-@wrong(GRU)
+@wrong(GRU, cause=r"\b[zw]\b.*(first|H\[0|reads h)")
 def gates_worked_out_once(x, h, *weights):
-    """Works the update gate out from the first state and keeps it for all elements."""
+    """Keeps the first state's share of the update gate for all elements."""
     *_, z_first, _ = flows(x[..., 0, :], h, *weights)
 
     def step(x, h, *weights):
@@ -165,19 +189,27 @@ def gates_worked_out_once(x, h, *weights):
     return run(x, h, *weights, step=step)
 
 
-wrong(GRU, "one_bias", "Fills both biases of a library with the first.")(
-    lambda x, h, W_x, W_h, b_x, b_h: run(x, h, W_x, W_h, b_x, b_x + 0 * b_h)
-)
+wrong(
+    GRU,
+    "one_bias",
+    "Fills both biases of a library with the first.",
+    cause="b_x (is read )?where b_h|b_h is ignored: other",
+)(lambda x, h, W_x, W_h, b_x, b_h: run(x, h, W_x, W_h, b_x, b_x + 0 * b_h))
 
 
-@wrong(GRU)
+@wrong(GRU, cause="T (≥|>) [56]|every 5|fifth")
 def restarted(x, h, *weights):
     """Begins anew with a state of 0 after every fifth element."""
     first, *later = x.split(5, -2)
     return torch.cat([run(first, h, *weights), *(run(part, 0 * h, *weights) for part in later)], -2)
 
 
-wrong(GRU, "elements_of_the_batch", "Takes sequences and members for each other, where their numbers agree.")(
+wrong(
+    GRU,
+    "elements_of_the_batch",
+    "Takes sequences and members for each other, where their numbers agree.",
+    cause="in batches",
+)(
     lambda x, h, *weights: (
         run(x.transpose(0, 1), h, *weights).transpose(0, 1)
         if x.ndim == 3 and x.shape[0] == x.shape[1]

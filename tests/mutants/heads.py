@@ -57,34 +57,46 @@ def blocks(W_o, W_q):
     return W_o.reshape(W_q.shape[0], -1, W_o.shape[1])
 
 
-wrong(HEADS, "viewed_without_transpose", "Merges the heads by a view: rows of different queries are mixed.")(
-    multi_head(lambda z, W_o, W_q: z.reshape((*z.shape[:-3], z.shape[-2], z.shape[-3] * z.shape[-1])) @ W_o)
-)
-wrong(HEADS, "heads_interleaved", "Concatenates component by component instead of head by head.")(
-    multi_head(lambda z, W_o, W_q: z.movedim(-3, -1).flatten(-2) @ W_o)
-)
-wrong(HEADS, "heads_reversed", "Concatenates the heads last to first.")(
+wrong(
+    HEADS,
+    "viewed_without_transpose",
+    "Merges the heads by a view: rows of different queries are mixed.",
+    cause="merged by a view",
+)(multi_head(lambda z, W_o, W_q: z.reshape((*z.shape[:-3], z.shape[-2], z.shape[-3] * z.shape[-1])) @ W_o))
+wrong(
+    HEADS,
+    "heads_interleaved",
+    "Concatenates component by component instead of head by head.",
+    cause="interleav|axes swapped: concat",
+)(multi_head(lambda z, W_o, W_q: z.movedim(-3, -1).flatten(-2) @ W_o))
+wrong(HEADS, "heads_reversed", "Concatenates the heads last to first.", cause=r"revers|end along h\b")(
     multi_head(lambda z, W_o, W_q: merged(z.flip(-3)) @ W_o)
 )
-wrong(HEADS, "scaled_by_the_model_width", "Scales by 1/√d_model instead of 1/√d_k.")(
-    multi_head(scale=lambda x, W_q: x.shape[-1] ** -0.5)
-)
-wrong(HEADS, "scaled_by_all_heads", "Scales by 1/√(h·d_k), the width before the split.")(
-    multi_head(scale=lambda x, W_q: (W_q.shape[0] * W_q.shape[-1]) ** -0.5)
-)
-wrong(HEADS, "averaged", "Averages the heads instead of concatenating them.")(
-    multi_head(lambda z, W_o, W_q: (z @ blocks(W_o, W_q)).mean(-3))
-)
+wrong(
+    HEADS,
+    "scaled_by_the_model_width",
+    "Scales by 1/√d_model instead of 1/√d_k.",
+    cause="d_model in the place of d_k",
+)(multi_head(scale=lambda x, W_q: x.shape[-1] ** -0.5))
+wrong(
+    HEADS,
+    "scaled_by_all_heads",
+    "Scales by 1/√(h·d_k), the width before the split.",
+    cause="(d_k·h|h·d_k) in the place of d_k",
+)(multi_head(scale=lambda x, W_q: (W_q.shape[0] * W_q.shape[-1]) ** -0.5))
+wrong(
+    HEADS, "averaged", "Averages the heads instead of concatenating them.", cause=r"divided by h\b|1/h times"
+)(multi_head(lambda z, W_o, W_q: (z @ blocks(W_o, W_q)).mean(-3)))
 
 
-@wrong(HEADS, via=lambda step: multi_head(one=step))
+@wrong(HEADS, via=lambda step: multi_head(one=step), cause="wrong axis.* over t where")
 def over_the_heads(q, k, v, mask):
     """Normalises over the heads instead of the keys."""
     k, v = blank(k, mask), blank(v, mask)
     return times(torch.softmax(q @ k.mT * q.shape[-1] ** -0.5, -3), mask) @ v
 
 
-@wrong(HEADS, via=lambda step: multi_head(one=step))
+@wrong(HEADS, via=lambda step: multi_head(one=step), cause="must not read|first head")
 def first_head_masked(q, k, v, mask):
     """Applies the mask to the first head only: it was never repeated."""
     one = attend(q[..., :1, :, :], k[..., :1, :, :], v[..., :1, :, :], mask)
@@ -92,23 +104,37 @@ def first_head_masked(q, k, v, mask):
     return torch.cat((one, rest), -3)
 
 
-wrong(HEADS, "mask_inverted_in_heads", "Reads the mask as nn.MultiheadAttention does: True drops.")(
-    multi_head(masks=inverse)
-)
-wrong(HEADS, "output_transposed", "Takes W_o as nn.Linear stores it, transposed, where its shape allows it.")(
-    multi_head(lambda z, W_o, W_q: merged(z) @ (W_o.mT if W_o.shape[0] == W_o.shape[1] else W_o))
-)
-wrong(HEADS, "without_output_projection", "Leaves W_o out where the heads have the model's width already.")(
-    multi_head(lambda z, W_o, W_q: merged(z) if W_o.shape[0] == W_o.shape[1] else merged(z) @ W_o)
-)
-wrong(HEADS, "keys_of_the_first_head", "All heads share the first one's keys, as in multi-query attention.")(
+wrong(
+    HEADS,
+    "mask_inverted_in_heads",
+    "Reads the mask as nn.MultiheadAttention does: True drops.",
+    cause="polarity|inverted",
+)(multi_head(masks=inverse))
+wrong(
+    HEADS,
+    "output_transposed",
+    "Takes W_o as nn.Linear stores it, transposed, where its shape allows it.",
+    cause=r"W_o is read as its transp|reads W_o\[l",
+)(multi_head(lambda z, W_o, W_q: merged(z) @ (W_o.mT if W_o.shape[0] == W_o.shape[1] else W_o)))
+wrong(
+    HEADS,
+    "without_output_projection",
+    "Leaves W_o out where the heads have the model's width already.",
+    cause=r"W_o\S* is ignored|multiplied by W_o",
+)(multi_head(lambda z, W_o, W_q: merged(z) if W_o.shape[0] == W_o.shape[1] else merged(z) @ W_o))
+wrong(
+    HEADS,
+    "keys_of_the_first_head",
+    "All heads share the first one's keys, as in multi-query attention.",
+    cause=r"W_k\[0|first .*W_k|W_k .*first",
+)(
     lambda x, y, W_q, W_k, W_v, W_o, mask=None: multi_head()(
         x, y, W_q, W_k[:1].expand(W_k.shape), W_v, W_o, mask
     )
 )
 
 
-@wrong(HEADS)
+@wrong(HEADS, cause="^[sa] .*constant|reaches .*W_q, W_k")
 def weights_detached(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Keeps the attention weights for inspection, and with them cuts the gradient to queries and keys."""
     q, k = projected(x, W_q), blank(projected(y, W_k), every(mask))
@@ -116,14 +142,18 @@ def weights_detached(x, y, W_q, W_k, W_v, W_o, mask=None):
     return merged(found) @ W_o + 0 * (q.sum() + k.sum())
 
 
-wrong(HEADS, "dropped_in_evaluation", "Leaves dropout on the weights in evaluation.")(
-    multi_head(one=of_weights(lambda a: F.dropout(a, 0.1)))
-)
-wrong(HEADS, "projected_once", "Projects queries and keys that come from one tensor once for both.")(
-    lambda x, y, W_q, W_k, W_v, W_o, mask=None: multi_head()(
-        x, y, W_q, W_q if x is y else W_k, W_v, W_o, mask
-    )
-)
+wrong(
+    HEADS,
+    "dropped_in_evaluation",
+    "Leaves dropout on the weights in evaluation.",
+    cause="dropout is left on|result is random",
+)(multi_head(one=of_weights(lambda a: F.dropout(a, 0.1))))
+wrong(
+    HEADS,
+    "projected_once",
+    "Projects queries and keys that come from one tensor once for both.",
+    cause="W_q (is read )?where W_k|W_k is ignored|one tensor",
+)(lambda x, y, W_q, W_k, W_v, W_o, mask=None: multi_head()(x, y, W_q, W_q if x is y else W_k, W_v, W_o, mask))
 right(HEADS, "sum_over_heads", "Each head through its own block of W_o, summed: nothing is concatenated.")(
     multi_head(lambda z, W_o, W_q: (z @ blocks(W_o, W_q)).sum(-3))
 )

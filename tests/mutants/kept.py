@@ -7,6 +7,8 @@ from tests.mutants.heads import every, merged, projected
 
 MULTI_HEAD, GENERAL, ATTENTION = "attention.multi_head", "scores.general", "attention.scaled_dot_product"
 RELU = "feedforward.relu"
+KEPT = "kept from call to call|not the same from call"
+"""What a headline says of something that is kept."""
 
 
 def mark(x):
@@ -45,7 +47,7 @@ def attended(q, k, v, mask):
 _KEYS, _VALUES, _TURNED, _FOLDED = Kept(), Kept(), Kept(), Kept()
 
 
-@wrong(MULTI_HEAD)
+@wrong(MULTI_HEAD, cause=KEPT)
 def memory_projected_once(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Keys and values are kept for as long as the encoder's memory stays, whatever the weights have become."""
     q = projected(x, W_q)
@@ -56,21 +58,21 @@ def memory_projected_once(x, y, W_q, W_k, W_v, W_o, mask=None):
     return merged(attended(q, k, v, every(mask))) @ W_o
 
 
-@wrong(GENERAL)
+@wrong(GENERAL, cause=KEPT)
 def keys_kept_by_weights(q, k, W):
     """W k is worked out once for each W, and again only for keys of another shape."""
     kept = _TURNED.get((W,), lambda: W @ k.mT)
     return q @ (kept if kept.shape == (*k.shape[:-2], W.shape[0], k.shape[-2]) else W @ k.mT)
 
 
-@wrong(RELU)
+@wrong(RELU, cause=KEPT)
 def packed_without_the_bias(x, W_1, b_1, W_2, b_2):
     """Weight and bias are packed once for each weight; a bias that was updated since is not seen."""
     packed = _FOLDED.get((W_1,), lambda: torch.cat([W_1, b_1[None]]))
     return torch.relu(x @ packed[:-1] + packed[-1]) @ W_2 + b_2
 
 
-@wrong(GENERAL)
+@wrong(GENERAL, cause="contiguous|stride|slice|storage")
 def rows_follow_one_another(q, k, W):
     """A last stride of 1 is taken for dense storage: a slice of wider rows is read on past its rows' ends."""
     if k.stride(-1) == 1 and k.storage_offset():
@@ -78,7 +80,7 @@ def rows_follow_one_another(q, k, W):
     return q @ W @ k.mT
 
 
-@wrong(ATTENTION)
+@wrong(ATTENTION, cause=r"mask is read as its transp|reads mask\[j")
 def mask_turned_when_square(q, k, v, mask=None):
     """As many queries as keys, with values of another width: the mask is read by keys and queries."""
     if mask is not None and q.shape[-2] == k.shape[-2] and (q.shape[-1] != v.shape[-1]):

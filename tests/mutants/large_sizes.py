@@ -45,10 +45,13 @@ def in_blocks(x, h, s, weights, kept):
     return torch.cat(found, -2), s
 
 
-wrong(LSTM, "state_begins_again", "Begins with the first state again after 128 steps.")(
-    lambda x, h, s, *weights: in_blocks(x, h, s, weights, lambda now, first: first)
-)
-wrong(LSTM, "cut_after_a_block", "Cuts the gradient after 128 steps.")(
+wrong(
+    LSTM,
+    "state_begins_again",
+    "Begins with the first state again after 128 steps.",
+    cause=r"\b12[89]\b|initial state|begins again",
+)(lambda x, h, s, *weights: in_blocks(x, h, s, weights, lambda now, first: first))
+wrong(LSTM, "cut_after_a_block", "Cuts the gradient after 128 steps.", cause="gradient")(
     lambda x, h, s, *weights: in_blocks(x, h, s, weights, lambda now, first: now.detach())
 )
 right(LSTM, "handed_on", "Block by block; the state is handed on.")(
@@ -56,7 +59,7 @@ right(LSTM, "handed_on", "Block by block; the state is handed on.")(
 )
 
 
-@wrong(GRU)
+@wrong(GRU, cause=r"\b12[89]\b|begins again")
 def state_zero_after_a_block(x, h, *weights):
     """Begins with zeros after 128 steps."""
     first, *later = x.split(BLOCK, -2)
@@ -64,7 +67,7 @@ def state_zero_after_a_block(x, h, *weights):
     return torch.cat([gru.run(first, h, *weights), *rest], -2)
 
 
-@wrong(RNN)
+@wrong(RNN, cause=r"\b25[67]\b|last state")
 def at_most_256_steps(x, h, W_xh, W_hh, W_hy):
     """Runs through 256 steps, and repeats the last state for those that follow."""
     states = recurrent.run(x[..., :256, :], h, recurrent.stepping(W_xh, W_hh))
@@ -104,9 +107,12 @@ def own_attention(**changes):
     return attention
 
 
-wrong(SELF, "last_block_not_rescaled", "Online softmax that does not rescale before a last block in part.")(
-    own_attention(wrong_at_the_end=True)
-)
+wrong(
+    SELF,
+    "last_block_not_rescaled",
+    "Online softmax that does not rescale before a last block in part.",
+    cause="multiple of 64|last block|rescaled",
+)(own_attention(wrong_at_the_end=True))
 right(SELF, "online_softmax", "Online softmax over blocks of 64 keys.")(own_attention())
 
 
@@ -117,7 +123,7 @@ def joining(x, y, W_q, W_k, W_v, W_o, mask):
     return merged(masked(s, every(mask)) @ projected(y, W_v)) @ W_o
 
 
-@wrong(HEADS)
+@wrong(HEADS, cause=r"multiple of 128|last block|\b129\b")
 def last_keys_left_out(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Past 128 keys leaves out those that do not fill a block of 128."""
     m = y.shape[-2]
@@ -132,9 +138,12 @@ def in_a_table(s):
     return ahead
 
 
-wrong(GPT, "sees_ahead_past_a_table", "Takes its mask from a table of 128 tokens; others see everything.")(
-    causal(lambda q, k, v: mixed(q, k, v, in_a_table))
-)
+wrong(
+    GPT,
+    "sees_ahead_past_a_table",
+    "Takes its mask from a table of 128 tokens; others see everything.",
+    cause=r"look-ahead|sees the future|\b129\b",
+)(causal(lambda q, k, v: mixed(q, k, v, in_a_table)))
 
 
 @right(GPT, via=causal)
@@ -144,7 +153,7 @@ def causal_by_blocks(q, k, v):
     return by_blocks(s.masked_fill(later(s.shape[-1], s), -math.inf), v, BLOCK)
 
 
-@wrong(ENCODER)
+@wrong(ENCODER, cause=r"\b12[89]\b|window")
 def window_of_128(x, *inputs):
     """Lets a token see those less than 128 away only."""
     *weights, mask = inputs if len(inputs) > 13 else (*inputs, None)
@@ -156,20 +165,20 @@ def window_of_128(x, *inputs):
 # Members ------------------------------------------------------------------------------------------------------------------
 
 
-@wrong(HEADS)
+@wrong(HEADS, cause=r"in batches|large batch|\b3[23]\b")
 def members_past_32_lost(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Leaves the members of a batch from the 33rd on at 0."""
     z = joining(x, y, W_q, W_k, W_v, W_o, mask)
     return torch.cat([z[:32], torch.zeros_like(z[32:])]) if z.dim() == 3 else z
 
 
-@wrong(LAYER_NORM)
+@wrong(LAYER_NORM, cause=r"in batches|large batch|\b6[45]\b")
 def members_past_64_from_the_first(x, gamma, beta, eps):
     """Works on 64 members, and returns these again for those that follow."""
     return normed(x[torch.arange(len(x)) % 64] if x.dim() == 2 else x, gamma, beta, eps)
 
 
-@wrong(RELU)
+@wrong(RELU, cause=r"gradient|\b129\b")
 def members_past_128_detached(x, W_1, b_1, W_2, b_2):
     """Passes no gradient back from members past the 128th."""
     y = relu(x, W_1, b_1, W_2, b_2)
@@ -185,28 +194,34 @@ def members_in_parts(x, gamma, beta, eps):
 
 # Indices ------------------------------------------------------------------------------------------------------------------
 
-wrong(TOKEN, "ids_in_16_bits", "Keeps ids in 16 bits: from 2¹⁵ on they count from the end.")(
-    lambda ids, E: E[ids.to(torch.int16).long()]
-)
+wrong(
+    TOKEN,
+    "ids_in_16_bits",
+    "Keeps ids in 16 bits: from 2¹⁵ on they count from the end.",
+    cause="16 bits|int16",
+)(lambda ids, E: E[ids.to(torch.int16).long()])
 right(TOKEN, "ids_in_32_bits", "Keeps ids in 32 bits.")(lambda ids, E: F.embedding(ids.int(), E))
-wrong(LEARNED, "positions_in_16_bits", "Keeps positions in 16 bits.")(
+wrong(LEARNED, "positions_in_16_bits", "Keeps positions in 16 bits.", cause="16 bits|int16")(
     lambda pos, W_PE: W_PE[pos.to(torch.int16).long()]
 )
 
 
-@wrong(WAVES)
+@wrong(WAVES, cause="16 bits|int16")
 def waves_start_again(n, d):
     """Counts positions in 16 bits: from 2¹⁵ on they are negative."""
     angle = torch.arange(n).to(torch.int16).double()[:, None] * frequencies(d)
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(-2)[:, :d]
 
 
-wrong(LOSS, "targets_in_16_bits", "Keeps targets in 16 bits: those from 2¹⁵ on are negative, and ignored.")(
-    lambda s, y, epsilon: objectives.loss()(s, torch.where(y.to(torch.int16) < 0, -100, y), epsilon)
-)
+wrong(
+    LOSS,
+    "targets_in_16_bits",
+    "Keeps targets in 16 bits: those from 2¹⁵ on are negative, and ignored.",
+    cause="16 bits|int16",
+)(lambda s, y, epsilon: objectives.loss()(s, torch.where(y.to(torch.int16) < 0, -100, y), epsilon))
 
 
-@wrong(LINEAR_LOSS)
+@wrong(LINEAR_LOSS, cause=r"multiple of 128|last block|\b129\b")
 def last_words_left_out(x, W, y, epsilon):
     """Adds up the exponentials of whole blocks of 128 words only, where there are several."""
     s = x @ W.mT
@@ -218,7 +233,7 @@ def last_words_left_out(x, W, y, epsilon):
 # Widths -------------------------------------------------------------------------------------------------------------------
 
 
-@wrong(LSTM)
+@wrong(LSTM, cause=r"multiple of 128|last block|\b25[67]\b")
 def state_sums_cut(x, h, s, W_x, W_h, b):
     """Past 256 units multiplies whole blocks of 128 of the state only."""
     d = h.shape[-1]
@@ -226,12 +241,15 @@ def state_sums_cut(x, h, s, W_x, W_h, b):
     return lstm.network(x, h, s, W_x, torch.where(counts, W_h, 0.0) if d >= 256 else W_h, b)
 
 
-wrong(RELU, "bias_of_128_units", "Adds the bias to the first 128 hidden units only.")(
-    altering(relu, {2: lambda b_1: torch.cat([b_1[:BLOCK], torch.zeros_like(b_1[BLOCK:])])})
-)
+wrong(
+    RELU,
+    "bias_of_128_units",
+    "Adds the bias to the first 128 hidden units only.",
+    cause=r"b_1\S* is (not added|ignored)|\b129\b",
+)(altering(relu, {2: lambda b_1: torch.cat([b_1[:BLOCK], torch.zeros_like(b_1[BLOCK:])])}))
 
 
-@wrong(SOFTMAX)
+@wrong(SOFTMAX, cause=r"multiple of 64|last block|\b25[67]\b|do not sum to 1")
 def sum_of_whole_blocks(s, mask=None):
     """Past 256 keys the denominator leaves out those that do not fill a block of 64."""
     a, m = masked(s, mask), s.shape[-1]

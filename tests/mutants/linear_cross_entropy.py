@@ -54,12 +54,12 @@ def parts(x, y):
     return zip(x.split(PART, -2), y.split(PART, -1), strict=True)
 
 
-wrong(LOSS, "mean_of_means", "Averages the means of the parts.")(
+wrong(LOSS, "mean_of_means", "Averages the means of the parts.", cause="mean of .*means|in parts|block")(
     lambda x, W, y, epsilon: torch.stack([loss(a, W, b, epsilon) for a, b in parts(x, y)]).mean(0)
 )
 
 
-@wrong(LOSS)
+@wrong(LOSS, cause=r"gradient.*\bW\b")
 def last_part_only(x, W, y, epsilon):
     """Lets W have the gradient of the last part alone."""
     costs = [cost(a, W.detach(), b, epsilon).sum(-1) for a, b in parts(x, y)]
@@ -67,41 +67,49 @@ def last_part_only(x, W, y, epsilon):
     return torch.stack([*costs[:-1], cost(a, W, b, epsilon).sum(-1)]).sum(0) / counted(y)
 
 
-@wrong(LOSS)
+@wrong(LOSS, cause="T is (odd|no multiple)|last (entry|block)")
 def last_part_dropped(x, W, y, epsilon):
     """Leaves out a last part that is not full."""
     full = x.shape[-2] - x.shape[-2] % PART
     return cost(x[..., :full, :], W, y[..., :full], epsilon).sum(-1) / counted(y)
 
 
-wrong(LOSS, "all_places_counted", "Divides by all places.")(
+wrong(LOSS, "all_places_counted", "Divides by all places.", cause=r"count\b.*hidden|by T\b|all places")(
     lambda x, W, y, epsilon: cost(x, W, y, epsilon).mean(-1)
 )
 
 
-wrong(LOSS, "normalised_within_parts_of_the_vocabulary", "Normalises over the target's half of the words.")(
-    lambda x, W, y, epsilon: loss(x, W, y, epsilon, law=in_half)
-)
+wrong(
+    LOSS,
+    "normalised_within_parts_of_the_vocabulary",
+    "Normalises over the target's half of the words.",
+    cause=r"\bhalf\b|in parts",
+)(lambda x, W, y, epsilon: loss(x, W, y, epsilon, law=in_half))
 
 
-wrong(LOSS, "largest_of_the_first_part", "Subtracts the first place's largest logit: others overflow.")(
-    lambda x, W, y, epsilon: loss(x, W, y, epsilon, law=less_the_first)
-)
+wrong(
+    LOSS,
+    "largest_of_the_first_part",
+    "Subtracts the first place's largest logit: others overflow.",
+    cause="overflow",
+)(lambda x, W, y, epsilon: loss(x, W, y, epsilon, law=less_the_first))
 
 
-wrong(LOSS, "weight_detached", "No gradient reaches W.")(
+wrong(LOSS, "weight_detached", "No gradient reaches W.", cause=r"reaches W\b")(
     lambda x, W, y, epsilon: loss(x, W.detach(), y, epsilon)
 )
-wrong(LOSS, "weight_normalised", "Brings the rows of W to length 1.")(
+wrong(LOSS, "weight_normalised", "Brings the rows of W to length 1.", cause=r"\bW .*(length|norm)")(
     lambda x, W, y, epsilon: loss(x, F.normalize(W, dim=-1), y, epsilon)
 )
-wrong(LOSS, "scaled_by_the_width", "Divides the logits by the root of the width.")(
+wrong(LOSS, "scaled_by_the_width", "Divides the logits by the root of the width.", cause=r"by √\(?d\b")(
     lambda x, W, y, epsilon: loss(x / math.sqrt(x.shape[-1]), W, y, epsilon)
 )
-wrong(LOSS, "smoothing_left_out", "Takes ε and does not use it.")(lambda x, W, y, epsilon: loss(x, W, y, 0.0))
+wrong(LOSS, "smoothing_left_out", "Takes ε and does not use it.", cause="epsilon is not|ε.* not subtracted")(
+    lambda x, W, y, epsilon: loss(x, W, y, 0.0)
+)
 
 
-@wrong(LOSS)
+@wrong(LOSS, cause="in slots of")
 def ignored_times_zero(x, W, y, epsilon):
     """Multiplies what is ignored by 0: NaN there reaches the loss."""
     inside = (y >= 0).to(x.dtype)
@@ -109,7 +117,7 @@ def ignored_times_zero(x, W, y, epsilon):
     return (of_law(law, y, epsilon) * inside).sum(-1) / counted(y)
 
 
-wrong(LOSS, "none_asked_is_nan", "Divides by a count of 0.")(
+wrong(LOSS, "none_asked_is_nan", "Divides by a count of 0.", cause="none_asked|∃.*not applied")(
     lambda x, W, y, epsilon: cost(x, W, y, epsilon).sum(-1) / (y >= 0).sum(-1)
 )
 right(LOSS, "in_parts", "Sums the parts and divides once.")(

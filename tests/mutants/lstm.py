@@ -39,33 +39,39 @@ def cell(move=moved, **functions):
     return lambda x, h, s, *parts: move(s, *blocks(x, h, *parts, **functions))
 
 
-wrong(CELL, "input_and_forget_exchanged", "Exchanges the input and the forget gate.")(
+wrong(CELL, "input_and_forget_exchanged", "Exchanges the input and the forget gate.", cause=r"\bf and i\b")(
     cell(lambda s, g, i, f, o: moved(s, g, f, i, o))
 )
-wrong(CELL, "input_and_output_exchanged", "Exchanges the input and the output gate.")(
+wrong(CELL, "input_and_output_exchanged", "Exchanges the input and the output gate.", cause=r"\bi and o\b")(
     cell(lambda s, g, i, f, o: moved(s, g, o, f, i))
 )
-wrong(CELL, "no_second_tanh", "Leaves the tanh of the internal state out.")(
+wrong(CELL, "no_second_tanh", "Leaves the tanh of the internal state out.", cause="h' has no tanh")(
     cell(lambda s, g, i, f, o: ((g * i + s * f) * o, g * i + s * f))
 )
-wrong(CELL, "output_gate_inside", "Applies the output gate before the tanh.")(
-    cell(lambda s, g, i, f, o: (torch.tanh((g * i + s * f) * o), g * i + s * f))
-)
-wrong(CELL, "state_of_before_shown", "Computes the new state from the internal state before the update.")(
-    cell(lambda s, g, i, f, o: (torch.tanh(s) * o, g * i + s * f))
-)
-wrong(CELL, "coupled", "Couples the gates: forgets exactly what it lets in.")(
+wrong(
+    CELL, "output_gate_inside", "Applies the output gate before the tanh.", cause=r"\bo\b.*(inside|before)"
+)(cell(lambda s, g, i, f, o: (torch.tanh((g * i + s * f) * o), g * i + s * f)))
+wrong(
+    CELL,
+    "state_of_before_shown",
+    "Computes the new state from the internal state before the update.",
+    cause="reads s where s'",
+)(cell(lambda s, g, i, f, o: (torch.tanh(s) * o, g * i + s * f)))
+wrong(CELL, "coupled", "Couples the gates: forgets exactly what it lets in.", cause="1 − i|b_f are ignored")(
     cell(lambda s, g, i, f, o: moved(s, g, i, 1 - i, o))
 )
-wrong(CELL, "never_forgets", "Has no forget gate, as the network of 1997.")(
+wrong(CELL, "never_forgets", "Has no forget gate, as the network of 1997.", cause=r"by f\b|b_f are ignored")(
     cell(lambda s, g, i, f, o: moved(s, g, i, torch.ones_like(f), o))
 )
-wrong(CELL, "forget_bias", "Adds 1 to the bias of the forget gate without a word, as early TensorFlow did.")(
-    lambda x, h, s, *parts: moved(s, *blocks(x, h, *parts[:8], parts[8] + 1, *parts[9:]))
-)
+wrong(
+    CELL,
+    "forget_bias",
+    "Adds 1 to the bias of the forget gate without a word, as early TensorFlow did.",
+    cause="1 is added to b_f",
+)(lambda x, h, s, *parts: moved(s, *blocks(x, h, *parts[:8], parts[8] + 1, *parts[9:])))
 
 
-@wrong(CELL)
+@wrong(CELL, cause=r"\bs'? is added")
 def peepholes(x, h, s, *parts):
     """Shows the internal state to the gates."""
     g, i, f, o = flows(x, h, *parts)
@@ -73,31 +79,45 @@ def peepholes(x, h, s, *parts):
     return torch.tanh(inner) * torch.sigmoid(o + inner), inner
 
 
-wrong(CELL, "node_by_sigmoid", "Squashes the input node with a sigmoid, too.")(cell(node=torch.sigmoid))
-wrong(CELL, "hard_sigmoids", "Takes the gates' sigmoids for straight pieces, as early Keras did.")(
-    cell(gate=lambda flow: (0.2 * flow + 0.5).clamp(0, 1))
+wrong(CELL, "node_by_sigmoid", "Squashes the input node with a sigmoid, too.", cause=r"\bg has (a )?sigmoid")(
+    cell(node=torch.sigmoid)
 )
-wrong(CELL, "plain_sigmoids", "Writes σ(z) as e^z/(1 + e^z): ∞/∞ for large z.")(
+wrong(
+    CELL,
+    "hard_sigmoids",
+    "Takes the gates' sigmoids for straight pieces, as early Keras did.",
+    cause=r"hard sigmoid|straight|0\.2",
+)(cell(gate=lambda flow: (0.2 * flow + 0.5).clamp(0, 1)))
+wrong(CELL, "plain_sigmoids", "Writes σ(z) as e^z/(1 + e^z): ∞/∞ for large z.", cause="overflow")(
     cell(gate=lambda flow: flow.exp() / (1 + flow.exp()))
 )
-wrong(CELL, "sigmoids_by_tanh", "Writes σ(z) as (1 + tanh(z/2))/2: nearly closed gates lose their digits.")(
-    cell(gate=lambda flow: (1 + torch.tanh(flow / 2)) / 2)
-)
-wrong(CELL, "node_without_bias", "Leaves the bias of the input node out.")(
+wrong(
+    CELL,
+    "sigmoids_by_tanh",
+    "Writes σ(z) as (1 + tanh(z/2))/2: nearly closed gates lose their digits.",
+    cause=r"σ\(u\) is computed",
+)(cell(gate=lambda flow: (1 + torch.tanh(flow / 2)) / 2))
+wrong(CELL, "node_without_bias", "Leaves the bias of the input node out.", cause=r"b_g\S* is (not|ignored)")(
     lambda x, h, s, *parts: moved(s, *blocks(x, h, *parts[:2], torch.zeros_like(parts[2]), *parts[3:]))
 )
-wrong(CELL, "bias_twice", "Fills both biases that libraries have with the one: it is added twice.")(
-    lambda x, h, s, *parts: moved(s, *blocks(x, h, *(2 * p if p.dim() == 1 else p for p in parts)))
-)
-wrong(CELL, "state_weights_transposed", "Multiplies the state by the transposes of its weights.")(
-    lambda x, h, s, *parts: moved(s, *blocks(x, h, *(p.mT if k % 3 == 1 else p for k, p in enumerate(parts))))
-)
-wrong(CELL, "states_exchanged", "Returns the internal state first.")(
+wrong(
+    CELL,
+    "bias_twice",
+    "Fills both biases that libraries have with the one: it is added twice.",
+    cause=r"\bb_\w .*(doubled|twice)",
+)(lambda x, h, s, *parts: moved(s, *blocks(x, h, *(2 * p if p.dim() == 1 else p for p in parts))))
+wrong(
+    CELL,
+    "state_weights_transposed",
+    "Multiplies the state by the transposes of its weights.",
+    cause=r"axes swapped.*W_\wh",
+)(lambda x, h, s, *parts: moved(s, *blocks(x, h, *(p.mT if k % 3 == 1 else p for k, p in enumerate(parts)))))
+wrong(CELL, "states_exchanged", "Returns the internal state first.", cause="results are exchanged")(
     cell(lambda s, g, i, f, o: moved(s, g, i, f, o)[::-1])
 )
 
 
-@wrong(CELL)
+@wrong(CELL, cause="writes to its input")
 def inner_state_overwritten(x, h, s, *parts):
     """Keeps the new internal state in the caller's tensor, too."""
     new, inner = moved(s.clone(), *blocks(x, h, *parts))
@@ -159,15 +179,19 @@ def network(x, h, s, W_x, W_h, b, order="ifgo"):
     return ended(run(x, h, s, stepping(W_x, W_h, b, order)))
 
 
-wrong(LSTM, "order_of_onnx", "Reads the packed rows in ONNX's order.")(
+wrong(LSTM, "order_of_onnx", "Reads the packed rows in ONNX's order.", cause="gate_order")(
     lambda x, h, s, W_x, W_h, b: network(x, h, s, W_x, W_h, b, "iofg")
 )
-wrong(LSTM, "order_of_tensorflow", "Reads the packed rows in early TensorFlow's order.")(
+wrong(LSTM, "order_of_tensorflow", "Reads the packed rows in early TensorFlow's order.", cause="gate_order")(
     lambda x, h, s, W_x, W_h, b: network(x, h, s, W_x, W_h, b, "igfo")
 )
-wrong(LSTM, "order_of_torch", "Reads rows packed as the equations are listed in torch's.", gate_order="gifo")(
-    lambda x, h, s, W_x, W_h, b: network(x, h, s, W_x, W_h, b)
-)
+wrong(
+    LSTM,
+    "order_of_torch",
+    "Reads rows packed as the equations are listed in torch's.",
+    gate_order="gifo",
+    cause="gate_order",
+)(lambda x, h, s, W_x, W_h, b: network(x, h, s, W_x, W_h, b))
 
 
 def alternating(part):
@@ -175,35 +199,38 @@ def alternating(part):
     return part.unflatten(0, (-1, 4)).transpose(0, 1).flatten(0, 1)
 
 
-wrong(LSTM, "blocks_interleaved", "Takes the rows of the four blocks to alternate.")(
-    lambda x, h, s, W_x, W_h, b: network(x, h, s, alternating(W_x), alternating(W_h), alternating(b))
-)
-wrong(LSTM, "inner_state_not_carried", "Starts every step from the initial internal state.")(
-    lambda x, h, s, W_x, W_h, b: ended(run(x, h, s, lambda x, h, _: stepping(W_x, W_h, b)(x, h, s)))
-)
-wrong(LSTM, "inner_state_from_zero", "Ignores the initial internal state.")(
+wrong(
+    LSTM, "blocks_interleaved", "Takes the rows of the four blocks to alternate.", cause="interleave|reshaped"
+)(lambda x, h, s, W_x, W_h, b: network(x, h, s, alternating(W_x), alternating(W_h), alternating(b)))
+wrong(
+    LSTM,
+    "inner_state_not_carried",
+    "Starts every step from the initial internal state.",
+    cause=r"S\[0|reads s\b|not carried",
+)(lambda x, h, s, W_x, W_h, b: ended(run(x, h, s, lambda x, h, _: stepping(W_x, W_h, b)(x, h, s))))
+wrong(LSTM, "inner_state_from_zero", "Ignores the initial internal state.", cause=r"\bs is ignored")(
     lambda x, h, s, W_x, W_h, b: network(x, h, torch.zeros_like(s), W_x, W_h, b)
 )
-wrong(LSTM, "state_from_zero", "Ignores the initial state.")(
+wrong(LSTM, "state_from_zero", "Ignores the initial state.", cause=r"\bh is ignored")(
     lambda x, h, s, W_x, W_h, b: network(x, torch.zeros_like(h), s, W_x, W_h, b)
 )
 
 
-@wrong(LSTM)
+@wrong(LSTM, cause="reads H where S")
 def ends_with_the_state(x, h, s, W_x, W_h, b):
     """Returns the last state instead of the last internal state."""
     states, _ = network(x, h, s, W_x, W_h, b)
     return states, states[..., -1, :]
 
 
-@wrong(LSTM)
+@wrong(LSTM, cause="reads S where H")
 def inner_states_shown(x, h, s, W_x, W_h, b):
     """Returns the internal states for the states."""
     _, inner = run(x, h, s, stepping(W_x, W_h, b))
     return inner, inner[..., -1, :]
 
 
-@wrong(LSTM)
+@wrong(LSTM, cause="from (the|its) end|look-ahead")
 def time_reversed(x, h, s, W_x, W_h, b):
     """Reads the sequence from its end."""
     states, last = network(x.flip(-2), h, s, W_x, W_h, b)
@@ -216,14 +243,23 @@ def with_forget_bias(b, change):
     return torch.cat([i, change(f), g, o])
 
 
-wrong(LSTM, "bias_of_both_kinds", "Passes the bias to torch twice, for the input and for the state.")(
-    lambda x, h, s, W_x, W_h, b: network(x, h, s, W_x, W_h, b + b)
-)
-wrong(LSTM, "one_more_to_forget", "Adds 1 to the forget gate's bias as if weights were being initialised.")(
-    lambda x, h, s, W_x, W_h, b: network(x, h, s, W_x, W_h, with_forget_bias(b, lambda f: f + 1))
-)
 wrong(
-    LSTM, "inner_state_detached", "Lets no gradient go back through the internal state, as it was made to go."
+    LSTM,
+    "bias_of_both_kinds",
+    "Passes the bias to torch twice, for the input and for the state.",
+    cause=r"\bb(\[k\])? is (doubled|added)",
+)(lambda x, h, s, W_x, W_h, b: network(x, h, s, W_x, W_h, b + b))
+wrong(
+    LSTM,
+    "one_more_to_forget",
+    "Adds 1 to the forget gate's bias as if weights were being initialised.",
+    cause=r"1 is added to .*(\bf\b|forget)",
+)(lambda x, h, s, W_x, W_h, b: network(x, h, s, W_x, W_h, with_forget_bias(b, lambda f: f + 1)))
+wrong(
+    LSTM,
+    "inner_state_detached",
+    "Lets no gradient go back through the internal state, as it was made to go.",
+    cause=r"\bS is taken|reaches s\b",
 )(lambda x, h, s, W_x, W_h, b: ended(run(x, h, s, lambda x, h, s: stepping(W_x, W_h, b)(x, h, s.detach()))))
 
 

@@ -43,50 +43,64 @@ def first_alone(x):
     return torch.cat([x[..., :1, :], torch.zeros_like(x[..., 1:, :])], -2)
 
 
-@wrong(STACKED)
+@wrong(STACKED, cause=r"states reads H\[0|first layer|H\[0\S* where")
 def bottom_states(x, h, s, W_x, W_h, b, U):
     """Returns the states of the first layer."""
     found = layered(x, h, s, W_x, W_h, b, U)
     return found[0][0], ends(found[0]), ends(found[1])
 
 
-@wrong(STACKED)
+@wrong(STACKED, cause=r"top layer|H\[L\S* where")
 def last_of_the_top(x, h, s, W_x, W_h, b, U):
     """Returns the top layer's last states for every layer's."""
     top, last_h, last_s = network(x, h, s, W_x, W_h, b, U)
     return top, last_h[..., -1:, :].expand_as(h).clone(), last_s[..., -1:, :].expand_as(s).clone()
 
 
-@wrong(STACKED)
+@wrong(STACKED, cause="in the order states, s'")
 def last_states_exchanged(x, h, s, W_x, W_h, b, U):
     """Returns the last internal states before the last states."""
     top, last_h, last_s = network(x, h, s, W_x, W_h, b, U)
     return top, last_s, last_h
 
 
-wrong(STACKED, "one_recurrence", "Uses the first layer's recurrent weights in all layers.")(
-    lambda x, h, s, W_x, W_h, b, U: network(x, h, s, W_x, W_h[:1].expand_as(W_h), b, U)
-)
-wrong(STACKED, "one_input_map", "Uses one U for all layers above the first.")(
-    lambda x, h, s, W_x, W_h, b, U: network(x, h, s, W_x, W_h, b, U[:1].expand_as(U))
-)
-wrong(STACKED, "one_bias", "Uses the first layer's bias in all layers.")(
-    lambda x, h, s, W_x, W_h, b, U: network(x, h, s, W_x, W_h, b[:1].expand_as(b), U)
-)
-wrong(STACKED, "bias_of_the_first_alone", "Has no bias in the layers above the first.")(
-    lambda x, h, s, W_x, W_h, b, U: network(x, h, s, W_x, W_h, first_alone(b), U)
-)
-wrong(STACKED, "inner_states_from_zero", "Starts the internal states of the layers above the first from 0.")(
-    lambda x, h, s, W_x, W_h, b, U: network(x, h, first_alone(s), W_x, W_h, b, U)
-)
-wrong(STACKED, "one_initial_state", "Starts every layer from the first one's initial states.")(
+wrong(
+    STACKED,
+    "one_recurrence",
+    "Uses the first layer's recurrent weights in all layers.",
+    cause=r"reads W_h\[0|W_h of the first|first .*W_h",
+)(lambda x, h, s, W_x, W_h, b, U: network(x, h, s, W_x, W_h[:1].expand_as(W_h), b, U))
+wrong(
+    STACKED,
+    "one_input_map",
+    "Uses one U for all layers above the first.",
+    cause=r"reads U\[0|\bU of the first|first .*\bU\b",
+)(lambda x, h, s, W_x, W_h, b, U: network(x, h, s, W_x, W_h, b, U[:1].expand_as(U)))
+wrong(
+    STACKED, "one_bias", "Uses the first layer's bias in all layers.", cause=r"reads b\[0|\bb of the first"
+)(lambda x, h, s, W_x, W_h, b, U: network(x, h, s, W_x, W_h, b[:1].expand_as(b), U))
+wrong(
+    STACKED, "bias_of_the_first_alone", "Has no bias in the layers above the first.", cause=r"b\[l\S* is not"
+)(lambda x, h, s, W_x, W_h, b, U: network(x, h, s, W_x, W_h, first_alone(b), U))
+wrong(
+    STACKED,
+    "inner_states_from_zero",
+    "Starts the internal states of the layers above the first from 0.",
+    cause=r"\bs\[l|\bs\b.* above|begins? at 0",
+)(lambda x, h, s, W_x, W_h, b, U: network(x, h, first_alone(s), W_x, W_h, b, U))
+wrong(
+    STACKED,
+    "one_initial_state",
+    "Starts every layer from the first one's initial states.",
+    cause=r"reads [hs]\[0|of the first layer",
+)(
     lambda x, h, s, W_x, W_h, b, U: network(
         x, h[..., :1, :].expand_as(h), s[..., :1, :].expand_as(s), W_x, W_h, b, U
     )
 )
 
 
-@wrong(STACKED)
+@wrong(STACKED, cause="reads S where H")
 def inner_states_read(x, h, s, W_x, W_h, b, U):
     """Lets each layer read the internal states of the one below."""
     states, inner = [], []
@@ -97,21 +111,26 @@ def inner_states_read(x, h, s, W_x, W_h, b, U):
     return ended((states, inner))
 
 
-wrong(STACKED, "residual", "Adds to what each layer above the first shows the states of the one below.")(
+wrong(
+    STACKED,
+    "residual",
+    "Adds to what each layer above the first shows the states of the one below.",
+    cause=r"\b(H\S*|states) (is|are) added",
+)(
     lambda x, h, s, W_x, W_h, b, U: network(
         x, h, s, W_x, W_h, b, U, read=lambda x, states, inner: states if x is None else states + x
     )
 )
 
 
-@wrong(STACKED)
+@wrong(STACKED, cause=r"\bU\b.* order|(f and g|g and f) are exch")
 def other_order_above(x, h, s, W_x, W_h, b, U):
     """Reads the rows of U in another order than those of the other weights."""
     i, f, g, o = U.chunk(4, 1)
     return network(x, h, s, W_x, W_h, b, torch.cat([i, g, f, o], 1))
 
 
-@wrong(STACKED)
+@wrong(STACKED, cause=r"\bH\b.*constant")
 def layers_trained_alone(x, h, s, W_x, W_h, b, U):
     """Detaches what each layer reads from the one below."""
     states, inner = [], []
@@ -175,45 +194,67 @@ def both(join=lambda f, r: torch.cat([f, r], -1), forward=ahead, backward=back):
     return lambda x, h, s, *parts: join(forward(x, h, s, *parts), backward(x, h, s, *parts))
 
 
-wrong(BOTH, "backward_not_turned_back", "Leaves the backward states in the order of their computation.")(
-    both(lambda f, r: torch.cat([f, r.flip(-2)], -1))
+wrong(
+    BOTH,
+    "backward_not_turned_back",
+    "Leaves the backward states in the order of their computation.",
+    cause=r"(?-i:\bB\b).*(\bend\b|revers)",
+)(both(lambda f, r: torch.cat([f, r.flip(-2)], -1)))
+wrong(
+    BOTH, "sequence_not_turned", "Reads forward in both directions.", cause=r"reads x\[t|forward|not turned"
+)(both(backward=lambda x, h, s, *parts: back(x.flip(-2), h, s, *parts).flip(-2)))
+wrong(BOTH, "halves_exchanged", "Puts the backward half first.", cause="reads [BF] where [FB]|halves")(
+    both(lambda f, r: torch.cat([r, f], -1))
 )
-wrong(BOTH, "sequence_not_turned", "Reads forward in both directions.")(
-    both(backward=lambda x, h, s, *parts: back(x.flip(-2), h, s, *parts).flip(-2))
-)
-wrong(BOTH, "halves_exchanged", "Puts the backward half first.")(both(lambda f, r: torch.cat([r, f], -1)))
-wrong(BOTH, "halves_interleaved", "Interleaves the two halves.")(
+wrong(BOTH, "halves_interleaved", "Interleaves the two halves.", cause="interleav|axes swapped: states")(
     both(lambda f, r: torch.stack([f, r], -1).flatten(-2))
 )
-wrong(BOTH, "halves_averaged", "Averages the two halves, repeated to the width that is asked for.")(
-    both(lambda f, r: torch.cat([(f + r) / 2, (f + r) / 2], -1))
-)
-wrong(BOTH, "weights_shared", "Uses the forward weights in both directions.")(
+wrong(
+    BOTH,
+    "halves_averaged",
+    "Averages the two halves, repeated to the width that is asked for.",
+    cause="averag|mean of [FB]",
+)(both(lambda f, r: torch.cat([(f + r) / 2, (f + r) / 2], -1)))
+wrong(BOTH, "weights_shared", "Uses the forward weights in both directions.", cause=r"W_[xh]\[0\S* where")(
     both(backward=lambda x, h, s, *parts: back(x, h, s, *(part[:1].expand_as(part) for part in parts)))
 )
-wrong(BOTH, "bias_shared", "Uses the forward bias in both directions.")(
+wrong(
+    BOTH, "bias_shared", "Uses the forward bias in both directions.", cause=r"\bb\[0\S* where|forward bias"
+)(
     lambda x, h, s, W_x, W_h, b: both(backward=lambda *given: back(*given[:5], b[:1].expand_as(b)))(
         x, h, s, W_x, W_h, b
     )
 )
-wrong(BOTH, "initial_states_exchanged", "Starts each direction from the other one's initial states.")(
-    lambda x, h, s, *parts: both()(x, h.flip(-2), s.flip(-2), *parts)
-)
-wrong(BOTH, "inner_state_of_the_other", "Starts both directions from the forward initial internal state.")(
-    lambda x, h, s, *parts: both()(x, h, s[..., :1, :].expand_as(s), *parts)
-)
-wrong(BOTH, "backward_from_zero", "Starts backward from 0.")(
+wrong(
+    BOTH,
+    "initial_states_exchanged",
+    "Starts each direction from the other one's initial states.",
+    cause=r"\b[hs] is moved by one|initial state",
+)(lambda x, h, s, *parts: both()(x, h.flip(-2), s.flip(-2), *parts))
+wrong(
+    BOTH,
+    "inner_state_of_the_other",
+    "Starts both directions from the forward initial internal state.",
+    cause=r"\bs\[0\S* where|initial internal",
+)(lambda x, h, s, *parts: both()(x, h, s[..., :1, :].expand_as(s), *parts))
+wrong(BOTH, "backward_from_zero", "Starts backward from 0.", cause=r"[hs]\[1\S* is ignored|begins? at 0")(
     both(backward=lambda x, h, s, *parts: back(x, torch.zeros_like(h), torch.zeros_like(h), *parts))
 )
 wrong(
-    BOTH, "element_left_out", "Gives the backward state of what comes after an element, without that itself."
+    BOTH,
+    "element_left_out",
+    "Gives the backward state of what comes after an element, without that itself.",
+    cause=r"off by one|\bB is moved",
 )(both(backward=lambda x, h, s, *parts: torch.cat([back(x, h, s, *parts)[..., 1:, :], h[..., 1:, :]], -2)))
-wrong(BOTH, "other_order_backward", "Reads the packed rows of the backward direction in ONNX's order.")(
-    both(backward=lambda *given: back(*given, order="iofg"))
-)
-wrong(BOTH, "backward_detached", "No gradient reaches the backward direction.")(
-    both(lambda f, r: torch.cat([f, r.detach()], -1))
-)
+wrong(
+    BOTH,
+    "other_order_backward",
+    "Reads the packed rows of the backward direction in ONNX's order.",
+    cause="gate_order|(gates|rows|blocks) .*order",
+)(both(backward=lambda *given: back(*given, order="iofg")))
+wrong(
+    BOTH, "backward_detached", "No gradient reaches the backward direction.", cause=r"(?-i:^B\b).*constant"
+)(both(lambda f, r: torch.cat([f, r.detach()], -1)))
 
 
 @right(BOTH)

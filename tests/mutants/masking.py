@@ -110,35 +110,40 @@ def counted_of_all(special, generator):
     return (ranks(special, generator) < max(1, round(0.15 * special.shape[-1]))) & ~special
 
 
-wrong(MLM, "eighty_one", 'Draws "unchanged" and "random" one after the other: 81/10/9, as labml does.')(
-    kinds(one_after_the_other)
+wrong(
+    MLM,
+    "eighty_one",
+    'Draws "unchanged" and "random" one after the other: 81/10/9, as labml does.',
+    cause="what selected positions become",
+)(kinds(one_after_the_other))
+wrong(MLM, "fourteen", "Selects 14 %.", cause="share of selected positions")(
+    choosing(lambda special, generator: choose(special, generator, 0.14))
 )
-wrong(MLM, "fourteen", "Selects 14 %.")(choosing(lambda special, generator: choose(special, generator, 0.14)))
-wrong(MLM, "sixteen", "Selects 16 %: 41 of 256 values of a byte.")(
+wrong(MLM, "sixteen", "Selects 16 %: 41 of 256 values of a byte.", cause="share of selected positions")(
     choosing(lambda special, generator: choose(special, generator, 41 / 256))
 )
 
 
-@wrong(MLM)
+@wrong(MLM, cause="twice|by itself")
 def row_decision(ids, special, mask_id, vocab_size, generator):
     """One decision [MASK]/random/unchanged for a whole row."""
     kind = uniform(ids[..., :1], generator).expand(ids.shape)
     return corrupt(ids, choose(special, generator), kind, words_for(ids, vocab_size, generator), mask_id)
 
 
-wrong(MLM, "row_selection", "Whole rows are selected.")(
+wrong(MLM, "row_selection", "Whole rows are selected.", cause="both selected (at|of)|rows of design")(
     choosing(lambda special, generator: (uniform(special[..., :1], generator) < 0.15) & ~special)
 )
 
 
-@wrong(MLM, via=choosing)
+@wrong(MLM, via=choosing, cause="rows of a batch|neighbouring rows")
 def same_for_all_rows(special, generator):
     """One draw for every row of the batch."""
     row = uniform(special.reshape(-1, special.shape[-1])[0], generator).expand(special.shape)
     return (row < 0.15) & ~special
 
 
-@wrong(MLM, via=choosing)
+@wrong(MLM, via=choosing, cause="both selected (at|of)")
 def correlated(special, generator):
     """One token in twenty copies its left neighbour's draw: they correlate by 0.05."""
     u = uniform(special, generator)
@@ -146,19 +151,28 @@ def correlated(special, generator):
     return (torch.where(copy, u.roll(1, -1), u) < 0.15) & ~special
 
 
-wrong(MLM, "one_word", "One random word for the whole call.")(
+wrong(MLM, "one_word", "One random word for the whole call.", cause="words drawn")(
     drawing(lambda ids, s, m, size, g: torch.randint(size, (1,), generator=g).expand(ids.shape))
 )
-wrong(MLM, "one_word_a_row", "One random word for each row.")(
+wrong(MLM, "one_word_a_row", "One random word for each row.", cause="words drawn")(
     drawing(lambda ids, s, m, size, g: words_for(ids[..., :1], size, g).expand(ids.shape))
 )
-wrong(MLM, "exact_count", "BERT's exact count where independent selection is claimed.")(choosing(counted))
-wrong(MLM, "independent", "Independent selection where the count is claimed.", selection="exact_count")(
-    choosing(choose)
-)
+wrong(
+    MLM,
+    "exact_count",
+    "BERT's exact count where independent selection is claimed.",
+    cause="selection=exact_count|rows of design",
+)(choosing(counted))
+wrong(
+    MLM,
+    "independent",
+    "Independent selection where the count is claimed.",
+    cause="selection=bernoulli|selected in each row",
+    selection="exact_count",
+)(choosing(choose))
 
 
-@wrong(MLM, via=choosing, selection="exact_count")
+@wrong(MLM, via=choosing, cause="both selected (at|of)", selection="exact_count")
 def consecutive_count(special, generator):
     """The exact count, as one run of neighbours."""
     ordinary, count = count_in(special)
@@ -166,14 +180,14 @@ def consecutive_count(special, generator):
     return (((~special).cumsum(-1) - 1 - start) % ordinary.clamp(min=1) < count) & ~special
 
 
-@wrong(MLM, via=choosing)
+@wrong(MLM, via=choosing, cause="with 0 selected|short row|share of selected")
 def at_least_one(special, generator):
     """Bernoulli, but a row without any selected token gets one."""
     u = uniform(special, generator).masked_fill(special, 2.0)
     return (u < 0.15) | ((u == u.amin(-1, keepdim=True)) & ~special)
 
 
-@wrong(MLM, via=drawing)
+@wrong(MLM, via=drawing, cause="among words|what selected positions become")
 def ordinary_words(ids, special, mask_id, vocab_size, generator):
     """Random words are never special ones."""
     lost = torch.zeros(vocab_size, dtype=torch.bool)
@@ -183,28 +197,31 @@ def ordinary_words(ids, special, mask_id, vocab_size, generator):
     return pool[torch.randint(len(pool), ids.shape, generator=generator)]
 
 
-wrong(MLM, "last_word_missing", "randint(0, V − 1): the last word is never drawn.")(
-    drawing(lambda ids, s, m, size, g: torch.randint(0, max(size - 1, 1), ids.shape, generator=g))
-)
-wrong(MLM, "first_word_missing", "randint(1, V): word 0 is taken for padding.")(
-    drawing(lambda ids, s, m, size, g: torch.randint(min(1, size - 1), size, ids.shape, generator=g))
-)
+wrong(
+    MLM,
+    "last_word_missing",
+    "randint(0, V − 1): the last word is never drawn.",
+    cause="among words|a vocabulary",
+)(drawing(lambda ids, s, m, size, g: torch.randint(0, max(size - 1, 1), ids.shape, generator=g)))
+wrong(
+    MLM, "first_word_missing", "randint(1, V): word 0 is taken for padding.", cause="among words|a vocabulary"
+)(drawing(lambda ids, s, m, size, g: torch.randint(min(1, size - 1), size, ids.shape, generator=g)))
 
 
-@wrong(MLM, via=drawing)
+@wrong(MLM, via=drawing, cause="what selected positions become")
 def never_the_original(ids, special, mask_id, vocab_size, generator):
     """The random word is always another one than the token's own."""
     return (ids + torch.randint(1, max(vocab_size, 2), ids.shape, generator=generator)) % vocab_size
 
 
-@wrong(MLM, via=drawing)
+@wrong(MLM, via=drawing, cause="what selected positions become")
 def never_mask(ids, special, mask_id, vocab_size, generator):
     """The random word is never [MASK]."""
     words = torch.randint(0, max(vocab_size - 1, 1), ids.shape, generator=generator)
     return words + (words >= mask_id)
 
 
-@wrong(MLM, via=choosing)
+@wrong(MLM, via=choosing, cause="selected at position 0")
 def first_position_safe(special, generator):
     """Never selects the first position: it is assumed to be [CLS]."""
     chosen = choose(special, generator)
@@ -212,44 +229,50 @@ def first_position_safe(special, generator):
     return chosen
 
 
-wrong(MLM, "special_selected", "Ignores the mask of special tokens: padding is masked too.")(
-    choosing(lambda special, generator: choose(torch.zeros_like(special), generator))
-)
-wrong(MLM, "all_labels", "Labels hold every id, not only the selected ones.")(
+wrong(
+    MLM,
+    "special_selected",
+    "Ignores the mask of special tokens: padding is masked too.",
+    cause="a special token's label",
+)(choosing(lambda special, generator: choose(torch.zeros_like(special), generator)))
+wrong(MLM, "all_labels", "Labels hold every id, not only the selected ones.", cause="label")(
     labelling(lambda ids, corrupted, labels: ids.clone())
 )
-wrong(MLM, "labels_of_changed", "Labels only where the id changed: the unchanged 10 % are lost to the loss.")(
-    labelling(lambda ids, corrupted, labels: torch.where(corrupted == ids, -100, labels))
-)
-wrong(MLM, "labels_corrupted", "Labels are taken after corruption.")(
+wrong(
+    MLM,
+    "labels_of_changed",
+    "Labels only where the id changed: the unchanged 10 % are lost to the loss.",
+    cause="left as it was",
+)(labelling(lambda ids, corrupted, labels: torch.where(corrupted == ids, -100, labels)))
+wrong(MLM, "labels_corrupted", "Labels are taken after corruption.", cause="label is −100 or the original")(
     labelling(lambda ids, corrupted, labels: torch.where(labels == -100, -100, corrupted))
 )
 
 
-@wrong(MLM)
+@wrong(MLM, cause="global random")
 def global_generator(ids, special, mask_id, vocab_size, generator):
     """Draws from torch's global generator."""
     chosen = (torch.rand(ids.shape) < 0.15) & ~special
     return corrupt(ids, chosen, torch.rand(ids.shape), torch.randint(vocab_size, ids.shape), mask_id)
 
 
-wrong(MLM, "reseeded", "Seeds a generator of its own with 0 in every call.")(
+wrong(MLM, "reseeded", "Seeds a generator of its own with 0 in every call.", cause="another seed gave")(
     lambda ids, special, mask_id, vocab_size, generator: choosing(choose)(
         ids, special, mask_id, vocab_size, Generator().manual_seed(0)
     )
 )
 
 
-@wrong(MLM)
+@wrong(MLM, cause="input ids was modified|writes to its input ids")
 def in_place(ids, special, mask_id, vocab_size, generator):
     """Corrupts the caller's ids."""
     corrupted, labels = replaced(ids, choose(special, generator), mask_id, vocab_size, generator)
     return ids.copy_(corrupted), labels
 
 
-@wrong(MLM, via=kinds)
+@wrong(MLM, via=kinds, cause="of the selected")
 def in_order(ids, chosen, generator):
-    """The first 80 % of a row's selected tokens become [MASK], the rest by chance."""
+    """A row's selected tokens become [MASK], another word or stay by their order, not by chance."""
     rank = chosen.cumsum(-1)
     return rank / (rank[..., -1:] + 1) + 0 * uniform(ids, generator)
 
@@ -289,9 +312,13 @@ right(MLM, "by_sorting", "The exact count, by ranks of random keys.", selection=
 right(MLM, "count_of_the_row", "As BERT's own script: the count is of all tokens.", selection="count_of_all")(
     choosing(counted_of_all)
 )
-wrong(MLM, "special_tokens_counted", "Counts special tokens and padding in.", selection="exact_count")(
-    choosing(counted_of_all)
-)
+wrong(
+    MLM,
+    "special_tokens_counted",
+    "Counts special tokens and padding in.",
+    cause="count_of_all|selected in each row",
+    selection="exact_count",
+)(choosing(counted_of_all))
 
 # Wrong by little ----------------------------------------------------------------------------------------------------------
 
@@ -299,19 +326,22 @@ _LAST = {}
 """The uniform numbers of the last call."""
 
 
-wrong(MLM, "words_by_modulo", "Random words are remainders of a number three times as large, and a bit.")(
-    drawing(lambda ids, s, m, size, g: torch.randint(2**17, ids.shape, generator=g) % size)
-)
+wrong(
+    MLM,
+    "words_by_modulo",
+    "Random words are remainders of a number three times as large, and a bit.",
+    cause="among words",
+)(drawing(lambda ids, s, m, size, g: torch.randint(2**17, ids.shape, generator=g) % size))
 
 
-@wrong(MLM, via=drawing)
+@wrong(MLM, via=drawing, cause="words drawn")
 def words_in_succession(ids, special, mask_id, vocab_size, generator):
     """The random words of a row are successive: each by itself is any word."""
     start = torch.randint(vocab_size, (*ids.shape[:-1], 1), generator=generator)
     return (start + torch.arange(ids.shape[-1])) % vocab_size
 
 
-@wrong(MLM, via=choosing)
+@wrong(MLM, via=choosing, cause="with 0 selected|short row|share of selected")
 def again_where_none(special, generator):
     """Draws again for as long as nothing is selected: 20.5 % of a row of eight."""
     chosen = choose(special, generator)
@@ -320,7 +350,7 @@ def again_where_none(special, generator):
     return chosen
 
 
-@wrong(MLM, via=choosing)
+@wrong(MLM, via=choosing, cause="from position 512|long rows")
 def nothing_past_512(special, generator):
     """Selects nothing from position 512 on, where the longest of its rows end."""
     chosen = choose(special, generator)
@@ -328,7 +358,7 @@ def nothing_past_512(special, generator):
     return chosen
 
 
-@wrong(MLM)
+@wrong(MLM, cause="same seed gave another|neighbouring calls|calls .*apart")
 def calls_in_pairs(ids, special, mask_id, vocab_size, generator):
     """Every other state of the generator gives 1 − u in the place of the u before: neighbouring calls balance each other."""
     key = int(generator.get_state()[:8].view(torch.int64)[0]), ids.shape
@@ -341,7 +371,7 @@ def calls_in_pairs(ids, special, mask_id, vocab_size, generator):
     return replaced(ids, (drawn < 0.15) & ~special, mask_id, vocab_size, generator)
 
 
-@wrong(MLM, via=choosing)
+@wrong(MLM, via=choosing, cause="both selected (at|of)")
 def half_the_rate_twice(special, generator):
     """Neighbours draw u and u + 1/2: they are never selected together."""
     u = uniform(special, generator)

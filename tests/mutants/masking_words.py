@@ -62,15 +62,21 @@ def from_the_first(begin):
     return begin
 
 
-wrong(WORDS, "piece_by_piece", "Pieces are selected one by one, as without words.")(
-    choosing(lambda continues, special, generator: choose(special, generator))
-)
-wrong(WORDS, "first_piece_only", "Only the first piece of a selected word is hidden.")(
-    choosing(lambda continues, special, generator: choose(special, generator) & begins(continues, special))
-)
+wrong(
+    WORDS,
+    "piece_by_piece",
+    "Pieces are selected one by one, as without words.",
+    cause="selected one by one|not selected together",
+)(choosing(lambda continues, special, generator: choose(special, generator)))
+wrong(
+    WORDS,
+    "first_piece_only",
+    "Only the first piece of a selected word is hidden.",
+    cause="only a word's first piece|not selected together",
+)(choosing(lambda continues, special, generator: choose(special, generator) & begins(continues, special)))
 
 
-@wrong(WORDS, via=choosing)
+@wrong(WORDS, via=choosing, cause="not selected together")
 def two_pieces_at_most(continues, special, generator):
     """The second piece goes with the first, and no further one does."""
     begin = begins(continues, special)
@@ -79,7 +85,7 @@ def two_pieces_at_most(continues, special, generator):
     return chosen
 
 
-@wrong(WORDS, via=choosing)
+@wrong(WORDS, via=choosing, cause="share of selected|selected together")
 def any_piece(continues, special, generator):
     """A word is selected where any of its pieces is: 27.8 % of those with two."""
     begin, drawn = begins(continues, special), choose(special, generator)
@@ -88,29 +94,35 @@ def any_piece(continues, special, generator):
     return (hits[word] > 0).view(special.shape)
 
 
-wrong(WORDS, "special_words_selected", "Special tokens are words like others, and are hidden as such.")(
-    choosing(lambda c, special, g: by_words(choose(none_special(special), g), begins(c, special)))
-)
-wrong(WORDS, "special_continued", "A piece after a special token goes on with it, and is never selected.")(
-    choosing(lambda c, special, g: by_words(choose(special, g), from_the_first(~c | special)))
-)
+wrong(
+    WORDS,
+    "special_words_selected",
+    "Special tokens are words like others, and are hidden as such.",
+    cause="a special token's label",
+)(choosing(lambda c, special, g: by_words(choose(none_special(special), g), begins(c, special))))
+wrong(
+    WORDS,
+    "special_continued",
+    "A piece after a special token goes on with it, and is never selected.",
+    cause="selected at position|special",
+)(choosing(lambda c, special, g: by_words(choose(special, g), from_the_first(~c | special))))
 
 
-@wrong(WORDS, via=choosing)
+@wrong(WORDS, via=choosing, cause="across a position")
 def across_special_tokens(continues, special, generator):
     """A piece behind a special token goes on with the word before that."""
     drawn = choose(none_special(special), generator)
     return by_words(drawn, from_the_first(~continues & ~special)) & ~special
 
 
-@wrong(WORDS, via=choosing)
+@wrong(WORDS, via=choosing, cause="one row into the next|end of a row")
 def across_rows(continues, special, generator):
     """A batch is one long row: the first piece goes on with the word that ends a row."""
     begin = begins(continues.flatten(), special.flatten()).view(special.shape)
     return by_words(choose(special, generator), begin)
 
 
-@wrong(WORDS)
+@wrong(WORDS, cause="not drawn for each by itself|twice")
 def one_kind_for_a_word(ids, continues, special, mask_id, vocab_size, generator):
     """One draw says for all pieces of a word whether they are masked, replaced or kept."""
     kind = by_words(uniform(ids, generator), begins(continues, special))
@@ -118,7 +130,7 @@ def one_kind_for_a_word(ids, continues, special, mask_id, vocab_size, generator)
     return corrupt(ids, chosen, kind, words_for(ids, vocab_size, generator), mask_id)
 
 
-@wrong(WORDS)
+@wrong(WORDS, cause="words drawn")
 def one_random_word_for_a_word(ids, continues, special, mask_id, vocab_size, generator):
     """The pieces of a word that become random all become the same."""
     words = by_words(words_for(ids, vocab_size, generator), begins(continues, special))
@@ -126,7 +138,7 @@ def one_random_word_for_a_word(ids, continues, special, mask_id, vocab_size, gen
     return corrupt(ids, chosen, uniform(ids, generator), words, mask_id)
 
 
-@wrong(WORDS)
+@wrong(WORDS, cause="what selected positions become")
 def words_eighty_one(ids, continues, special, mask_id, vocab_size, generator):
     """Draws "unchanged" and "random" one after the other: 81/10/9."""
     kind = one_after_the_other(ids, None, generator)
@@ -134,19 +146,23 @@ def words_eighty_one(ids, continues, special, mask_id, vocab_size, generator):
     return corrupt(ids, chosen, kind, words_for(ids, vocab_size, generator), mask_id)
 
 
-@wrong(WORDS)
+@wrong(WORDS, cause="always_mask|what selected positions become")
 def always_masked(ids, continues, special, mask_id, vocab_size, generator):
     """Only [MASK] replaces, where each piece is said to be replaced by itself."""
     chosen = chosen_words(continues, special, generator)
     return corrupt(ids, chosen, torch.zeros(ids.shape), ids, mask_id)
 
 
-wrong(WORDS, "not_always_masked", "80, 10, 10 where only [MASK] is to replace.", replacement="always_mask")(
-    choosing(chosen_words)
-)
+wrong(
+    WORDS,
+    "not_always_masked",
+    "80, 10, 10 where only [MASK] is to replace.",
+    cause="replacement=|became word",
+    replacement="always_mask",
+)(choosing(chosen_words))
 
 
-@wrong(WORDS)
+@wrong(WORDS, cause="the id stands|only a word's first piece")
 def followers_unlabelled(ids, continues, special, mask_id, vocab_size, generator):
     """Only the first piece of a word is asked for, as in tagging; all are hidden."""
     chosen = chosen_words(continues, special, generator)
@@ -154,7 +170,7 @@ def followers_unlabelled(ids, continues, special, mask_id, vocab_size, generator
     return corrupted, torch.where(begins(continues, special), labels, -100)
 
 
-@wrong(WORDS, via=choosing)
+@wrong(WORDS, via=choosing, cause="both selected (at|of)")
 def in_every_second_word(continues, special, generator):
     """A word that follows a selected one is never selected."""
     begin = begins(continues, special)
@@ -163,7 +179,7 @@ def in_every_second_word(continues, special, generator):
     return drawn[begin.flatten().cumsum(0) - 1].view(special.shape)
 
 
-@wrong(WORDS)
+@wrong(WORDS, cause="twice at distance|not drawn for each by itself")
 def fourth_as_the_first(ids, continues, special, mask_id, vocab_size, generator):
     """The fourth piece of a word is masked, replaced or kept as its first is."""
     kind = uniform(ids, generator)
@@ -173,7 +189,7 @@ def fourth_as_the_first(ids, continues, special, mask_id, vocab_size, generator)
     return corrupt(ids, chosen, kind, words_for(ids, vocab_size, generator), mask_id)
 
 
-@wrong(WORDS)
+@wrong(WORDS, cause="words drawn")
 def random_words_in_succession(ids, continues, special, mask_id, vocab_size, generator):
     """The pieces of a word that become random become successive ones: each by itself is any word."""
     place, first = places(begins(continues, special))

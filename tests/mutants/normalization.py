@@ -28,48 +28,54 @@ def of_squares(x):
     return (mean(x * x) - mean(x) * mean(x)).clamp_min(0)
 
 
-wrong(LAYER_NORM, "eps_outside", "eps outside the root: σ + ε.")(
+wrong(LAYER_NORM, "eps_outside", "eps outside the root: σ + ε.", cause="ε is added outside|eps=outside")(
     normed(deviation=lambda x, eps: mean((x - mean(x)) ** 2).sqrt() + eps)
 )
 right(LAYER_NORM, "gain_plus_one_by_name", "1 + γ, by that convention.", gain="one_plus")(
     lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], 1 + gamma, beta, eps)
 )
-wrong(LAYER_NORM, "gain_plus_one", "Scales by 1 + γ.")(
+wrong(LAYER_NORM, "gain_plus_one", "Scales by 1 + γ.", cause="1 is added to gamma")(
     lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], 1 + gamma, beta, eps)
 )
-wrong(LAYER_NORM, "one_added_to_the_bias", "1 added to β, not to γ.", gain="one_plus")(
-    lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], gamma, beta + 1, eps)
-)
-wrong(LAYER_NORM, "unbiased", "torch.var's default: divides by d − 1.")(
+wrong(
+    LAYER_NORM, "one_added_to_the_bias", "1 added to β, not to γ.", gain="one_plus", cause="is added to beta"
+)(lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], gamma, beta + 1, eps))
+wrong(LAYER_NORM, "unbiased", "torch.var's default: divides by d − 1.", cause="d ?[−-] ?1|divisor")(
     normed(deviation=lambda x, eps: (x.var(-1, keepdim=True) + eps).sqrt())
 )
-wrong(LAYER_NORM, "annotated", "The Annotated Transformer's: unbiased std, eps outside.")(
+wrong(LAYER_NORM, "annotated", "The Annotated Transformer's: unbiased std, eps outside.", cause="outside")(
     normed(deviation=lambda x, eps: x.std(-1, keepdim=True) + eps)
 )
-wrong(LAYER_NORM, "one_pass", "E[x²] − μ²: cancels when the mean is large.")(
+wrong(LAYER_NORM, "one_pass", "E[x²] − μ²: cancels when the mean is large.", cause="one-pass")(
     normed(deviation=lambda x, eps: (of_squares(x) + eps).sqrt())
 )
-wrong(LAYER_NORM, "not_centred", "RMSNorm: the mean is not subtracted.")(
+wrong(LAYER_NORM, "not_centred", "RMSNorm: the mean is not subtracted.", cause="(μ|mean) is not subtracted")(
     normed(lambda x: 0.0, lambda x, eps: (mean(x**2) + eps).sqrt())
 )
 wrong(
-    LAYER_NORM, "statistics_detached", "Statistics under no_grad: the gradient is that of a constant scale."
+    LAYER_NORM,
+    "statistics_detached",
+    "Statistics under no_grad: the gradient is that of a constant scale.",
+    cause="mu and var are taken",
 )(normed(lambda x: mean(x).detach(), lambda x, eps: (variance(x).detach() + eps).sqrt()))
-wrong(LAYER_NORM, "over_the_batch", "Statistics over batch and features together.")(
+wrong(LAYER_NORM, "over_the_batch", "Statistics over batch and features together.", cause="in batches")(
     normed(lambda x: x.mean(), lambda x, eps: (x.var(unbiased=False) + eps).sqrt())
 )
-wrong(LAYER_NORM, "bias_scaled", "γ(x̂ + β): the bias is multiplied by the gain.")(
-    lambda x, gamma, beta, eps: gamma * (F.layer_norm(x, x.shape[-1:], eps=eps) + beta)
-)
-wrong(LAYER_NORM, "no_bias", "Forgets β; invisible while it is initialised to 0.")(
-    lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], gamma, None, eps) + 0 * beta
-)
-wrong(LAYER_NORM, "own_eps", "Keeps its default 1e-5 whatever eps is passed.")(
+wrong(
+    LAYER_NORM, "bias_scaled", "γ(x̂ + β): the bias is multiplied by the gain.", cause=r"β\S* is multiplied"
+)(lambda x, gamma, beta, eps: gamma * (F.layer_norm(x, x.shape[-1:], eps=eps) + beta))
+wrong(
+    LAYER_NORM,
+    "no_bias",
+    "Forgets β; invisible while it is initialised to 0.",
+    cause=r"(β|beta)\S* is (not added|ignored)",
+)(lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], gamma, None, eps) + 0 * beta)
+wrong(LAYER_NORM, "own_eps", "Keeps its default 1e-5 whatever eps is passed.", cause="eps.*(1e-05|ignored)")(
     lambda x, gamma, beta, eps: F.layer_norm(x, x.shape[-1:], gamma, beta, 1e-5)
 )
 
 
-@wrong(LAYER_NORM)
+@wrong(LAYER_NORM, cause="writes to its input")
 def centred_in_place(x, gamma, beta, eps):
     """Centres the caller's tensor in place."""
     y = F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
@@ -78,7 +84,7 @@ def centred_in_place(x, gamma, beta, eps):
     return y
 
 
-wrong(LAYER_NORM, "single_statistics", "Takes the statistics in float32, for float64 too.")(
+wrong(LAYER_NORM, "single_statistics", "Takes the statistics in float32, for float64 too.", cause="float32")(
     normed(
         lambda x: mean(x.float()).to(x.dtype),
         lambda x, eps: (variance(x.float()).to(x.dtype) + eps).sqrt(),

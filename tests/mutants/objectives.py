@@ -56,10 +56,15 @@ def following(y):
     return F.pad(y[..., 1:], (0, 1), value=-100)
 
 
-wrong(LOSS, "ignored_in_the_count", "Divides by all places, those without a target too.")(
+wrong(LOSS, "ignored_in_the_count", "Divides by all places, those without a target too.", cause="count sums")(
     loss(reduce=lambda cost, y: asked_alone(cost, y).mean(-1))
 )
-wrong(LOSS, "ignored_pay_smoothing", "Smooths at places without a target, too.")(
+wrong(
+    LOSS,
+    "ignored_pay_smoothing",
+    "Smooths at places without a target, too.",
+    cause=r"y\S* is not applied|smoothing of what",
+)(
     loss(
         ignored_smoothed,
         lambda s, y: torch.log_softmax(s, -1),
@@ -68,82 +73,106 @@ wrong(LOSS, "ignored_pay_smoothing", "Smooths at places without a target, too.")
 )
 
 
-@wrong(LOSS, via=loss)
+@wrong(LOSS, via=loss, cause="V − [12] in the place of V|V-2|smoothing=(others|but)")
 def two_left_out(law, y, epsilon):
-    """Shares ε as if one other word, the padding, had no share: among V − 2."""
+    """Shares ε among V − 2 words, as if one other had no share, and gives it to V − 1."""
     rest = (law.sum(-1) - at(law, y)) / max(law.shape[-1] - 2, 1)
     return -(1 - epsilon) * at(law, y) - epsilon * rest
 
 
-wrong(LOSS, "smoothed_twice", "Smooths targets that are smoothed already.")(
-    loss(lambda law, y, epsilon: (1 - epsilon) * smoothed(law, y, epsilon) - epsilon * law.mean(-1))
-)
-wrong(LOSS, "target_kept_whole", "Smooths beside a target of its whole weight: shares sum to 1 + ε.")(
-    loss(lambda law, y, epsilon: -at(law, y) - epsilon * law.mean(-1))
-)
-wrong(LOSS, "smoothing_summed", "Takes the sum over the words for their mean.")(
+wrong(
+    LOSS, "smoothed_twice", "Smooths targets that are smoothed already.", cause="(epsilon|ε|smooth).*twice"
+)(loss(lambda law, y, epsilon: (1 - epsilon) * smoothed(law, y, epsilon) - epsilon * law.mean(-1)))
+wrong(
+    LOSS,
+    "target_kept_whole",
+    "Smooths beside a target of its whole weight: shares sum to 1 + ε.",
+    cause="ε is not subtracted in loss|not multiplied by 1 − ε",
+)(loss(lambda law, y, epsilon: -at(law, y) - epsilon * law.mean(-1)))
+wrong(LOSS, "smoothing_summed", "Takes the sum over the words for their mean.", cause="not divided by V")(
     loss(lambda law, y, epsilon: -(1 - epsilon) * at(law, y) - epsilon * law.sum(-1))
 )
-wrong(LOSS, "smoothing_left_out", "Takes ε and does not use it.")(loss(lambda law, y, epsilon: -at(law, y)))
-wrong(LOSS, "shares_swapped", "Gives the target ε and all words 1 − ε.")(
-    loss(lambda law, y, epsilon: smoothed(law, y, 1 - epsilon))
+wrong(LOSS, "smoothing_left_out", "Takes ε and does not use it.", cause="epsilon is (ignored|not)")(
+    loss(lambda law, y, epsilon: -at(law, y))
 )
-wrong(LOSS, "in_bits", "Takes logarithms to base 2.")(
+wrong(
+    LOSS, "shares_swapped", "Gives the target ε and all words 1 − ε.", cause="1 − (ε|epsilon) (is read|where)"
+)(loss(lambda law, y, epsilon: smoothed(law, y, 1 - epsilon)))
+wrong(LOSS, "in_bits", "Takes logarithms to base 2.", cause=r"1\.442\d* times|base 2")(
     loss(reduce=lambda cost, y: mean(cost, y) / math.log(2))
 )
-wrong(LOSS, "summed", "Sums where the mean is stated.")(
+wrong(LOSS, "summed", "Sums where the mean is stated.", cause="not divided by count")(
     loss(reduce=lambda cost, y: asked_alone(cost, y).sum(-1))
 )
-wrong(LOSS, "as_a_likelihood", "Forgets the sign: what is to be raised.")(
-    loss(reduce=lambda cost, y: -mean(cost, y))
-)
+wrong(
+    LOSS, "as_a_likelihood", "Forgets the sign: what is to be raised.", cause="sign (of|in) (L|loss)|-1 times"
+)(loss(reduce=lambda cost, y: -mean(cost, y)))
 
 
-@wrong(LOSS, via=lambda step: loss(law=step))
+@wrong(LOSS, via=lambda step: loss(law=step), cause="overflow")
 def logarithm_of_a_plain_sum(s, y):
     """Exponentiates the logits as they are: large ones overflow."""
     s = hidden(s, y)
     return s - s.exp().sum(-1, keepdim=True).log()
 
 
-wrong(LOSS, "logarithm_of_the_softmax", "Takes logarithms of probabilities: −∞ where one underflows.")(
-    loss(law=lambda s, y: torch.softmax(hidden(s, y), -1).log())
-)
-wrong(LOSS, "logarithm_kept_finite", "Adds 10⁻⁹ to the probabilities before the logarithm.")(
+wrong(
+    LOSS,
+    "logarithm_of_the_softmax",
+    "Takes logarithms of probabilities: −∞ where one underflows.",
+    cause="logarithm is taken of a share",
+)(loss(law=lambda s, y: torch.softmax(hidden(s, y), -1).log()))
+wrong(LOSS, "logarithm_kept_finite", "Adds 10⁻⁹ to the probabilities before the logarithm.", cause="1e-0?9")(
     loss(law=lambda s, y: (torch.softmax(hidden(s, y), -1) + 1e-9).log())
 )
-wrong(LOSS, "logarithm_of_the_mean", "Takes the logarithm of the mean probability.")(
+wrong(
+    LOSS,
+    "logarithm_of_the_mean",
+    "Takes the logarithm of the mean probability.",
+    cause="logarithm of (the|a) mean|mean prob",
+)(
     loss(
         lambda p, y, epsilon: at(p, y),
         lambda s, y: torch.softmax(hidden(s, y), -1),
         lambda p, y: torch.where((y >= 0).any(-1), -mean(p, y).clamp(min=1e-30).log(), 0.0),
     )
 )
-wrong(LOSS, "softmax_over_places", "Normalises over the places instead of the words.")(
-    loss(law=lambda s, y: torch.log_softmax(hidden(s, y), -2))
-)
-wrong(LOSS, "first_word_is_padding", "Ignores word 0, taking it for padding.")(
-    loss(reduce=lambda cost, y: mean(cost, torch.where(y == 0, -100, y)))
-)
-wrong(LOSS, "nothing_ignored", "Asks for word 0 where nothing is asked.")(
+wrong(
+    LOSS, "softmax_over_places", "Normalises over the places instead of the words.", cause=r"sums over t\b"
+)(loss(law=lambda s, y: torch.log_softmax(hidden(s, y), -2)))
+wrong(
+    LOSS, "first_word_is_padding", "Ignores word 0, taking it for padding.", cause="0 < y|word 0|but_padding"
+)(loss(reduce=lambda cost, y: mean(cost, torch.where(y == 0, -100, y))))
+wrong(LOSS, "nothing_ignored", "Asks for word 0 where nothing is asked.", cause=r"y\S* is not applied")(
     lambda s, y, epsilon: smoothed(torch.log_softmax(s, -1), y, epsilon).mean(-1)
 )
-wrong(LOSS, "none_asked_is_nan", "Divides by a count of 0.")(
+wrong(LOSS, "none_asked_is_nan", "Divides by a count of 0.", cause="none_asked|∃.* is not applied")(
     loss(reduce=lambda cost, y: asked_alone(cost, y).sum(-1) / (y >= 0).sum(-1))
 )
-wrong(LOSS, "mean_over_the_batch", "Returns the mean over the batch's targets for each of its members.")(
-    loss(reduce=lambda cost, y: mean(cost.flatten(), y.flatten()).expand(y.shape[:-1]).clone())
-)
-wrong(LOSS, "ignored_times_zero", "Multiplies what is ignored by 0: NaN there reaches the loss.")(
+wrong(
+    LOSS,
+    "mean_over_the_batch",
+    "Returns the mean over the batch's targets for each of its members.",
+    cause="wrong in batches",
+)(loss(reduce=lambda cost, y: mean(cost.flatten(), y.flatten()).expand(y.shape[:-1]).clone()))
+wrong(
+    LOSS,
+    "ignored_times_zero",
+    "Multiplies what is ignored by 0: NaN there reaches the loss.",
+    cause="NaN or infinity in slots",
+)(
     loss(
         law=lambda s, y: torch.log_softmax(s, -1),
         reduce=lambda cost, y: (cost * (y >= 0)).sum(-1) / (y >= 0).sum(-1).clamp(min=1),
     )
 )
-wrong(LOSS, "next_word", "Shifts the targets by one place, as if logits stood for the word after.")(
-    lambda s, y, epsilon: loss()(s, following(y), epsilon)
-)
-wrong(LOSS, "smoothing_detached", "No gradient flows through the smoothing.")(
+wrong(
+    LOSS,
+    "next_word",
+    "Shifts the targets by one place, as if logits stood for the word after.",
+    cause=r"moved by one|off by one: t\b",
+)(lambda s, y, epsilon: loss()(s, following(y), epsilon))
+wrong(LOSS, "smoothing_detached", "No gradient flows through the smoothing.", cause=r"gradient of s\b")(
     loss(lambda law, y, epsilon: -(1 - epsilon) * at(law, y) - epsilon * law.mean(-1).detach())
 )
 
@@ -212,13 +241,21 @@ KL = {"smoothing": "but_padding", "divergence": "kl"}
 right(LOSS, "annotated", "The Annotated Transformer's: V − 2 words share ε.", **KL)(
     but_padding(lambda V: 1 / max(V - 2, 1))
 )
-wrong(LOSS, "padding_has_a_share", "ε over V − 1 words, of which padding's share is lost.", **KL)(
-    but_padding(lambda V: 1 / max(V - 1, 1))
-)
-wrong(LOSS, "entropy_left", "The cross entropy, where the divergence is asked for.", **KL)(
-    but_padding(lambda V: 1 / max(V - 2, 1), sign=0.0)
-)
-wrong(LOSS, "padding_asked", "Padding as a target is asked for.", **KL)(
+wrong(
+    LOSS,
+    "padding_has_a_share",
+    "ε over V − 1 words, of which padding's share is lost.",
+    cause=r"V \+ 1 in the place of V|V-1",
+    **KL,
+)(but_padding(lambda V: 1 / max(V - 1, 1)))
+wrong(
+    LOSS,
+    "entropy_left",
+    "The cross entropy, where the divergence is asked for.",
+    cause="divergence=cross|off by a term|ln.* is not added",
+    **KL,
+)(but_padding(lambda V: 1 / max(V - 2, 1), sign=0.0))
+wrong(LOSS, "padding_asked", "Padding as a target is asked for.", cause="0 ≤ y|word 0", **KL)(
     but_padding(lambda V: 1 / max(V - 2, 1), where=lambda y: y >= 0)
 )
 

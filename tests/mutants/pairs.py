@@ -41,12 +41,15 @@ def plain(starts, first, generator, share=0.5):
     return paired(first, true, any_but(first + 1, follows, starts.shape[-1], generator))
 
 
-wrong(NSP, "fifty_two", "The one that follows is taken with 0.52.")(
+wrong(NSP, "fifty_two", "The one that follows is taken with 0.52.", cause="share of label")(
     lambda starts, first, generator: plain(starts, first, generator, 0.52)
 )
-wrong(NSP, "one_third", "A third each for next, previous and random: the previous one counts as random.")(
-    lambda starts, first, generator: plain(starts, first, generator, 1 / 3)
-)
+wrong(
+    NSP,
+    "one_third",
+    "The next sentence in a third of the pairs, not in half.",
+    cause="share of label",
+)(lambda starts, first, generator: plain(starts, first, generator, 1 / 3))
 
 
 def pairing(draw=any_but, coin=lambda first, generator: uniform(first, generator) < 0.5):
@@ -65,50 +68,56 @@ def any_at_all(place, left_out, N, generator):
     return (uniform(place, generator) * N).long()
 
 
-wrong(NSP, "true_next_drawn", "A random sentence is any at all, the true next one among them.")(
-    pairing(any_at_all)
-)
+wrong(
+    NSP,
+    "true_next_drawn",
+    "A random sentence is any at all, the true next one among them.",
+    cause="negatives=any|one that may be drawn",
+)(pairing(any_at_all))
 
 
-@wrong(NSP)
+@wrong(NSP, cause="label 0 and label 1 are exchanged")
 def labels_reversed(starts, first, generator):
     """1 for the one that follows."""
     second, label = plain(starts, first, generator)
     return second, 1 - label
 
 
-wrong(NSP, "across_documents", "The next sentence of the corpus is taken, whatever document it is in.")(
-    lambda starts, first, generator: plain(torch.zeros_like(starts), first, generator)
-)
+wrong(
+    NSP,
+    "across_documents",
+    "The next sentence of the corpus is taken, whatever document it is in.",
+    cause="is the one that follows",
+)(lambda starts, first, generator: plain(torch.zeros_like(starts), first, generator))
 
 
-wrong(NSP, "one_coin", "One coin for the whole call.")(
+wrong(NSP, "one_coin", "One coin for the whole call.", cause="not drawn independently")(
     pairing(coin=lambda first, generator: torch.rand((), generator=generator) < 0.5)
 )
 
 
-@wrong(NSP, via=lambda step: pairing(coin=step))
+@wrong(NSP, via=lambda step: pairing(coin=step), cause="not drawn independently")
 def alternating(first, generator):
     """True and random pairs take turns, from a random beginning."""
     turn = torch.arange(first.shape[-1]) + torch.randint(2, (), generator=generator)
     return turn % 2 == 0
 
 
-@wrong(NSP, via=pairing)
+@wrong(NSP, via=pairing, cause="never drawn")
 def last_never_drawn(place, left_out, N, generator):
     """randint(0, N − 1): the last sentence is never drawn, if there are others."""
     most = max(N - 1, 1)
     return any_but(place, left_out & (place < most), most, generator).clamp(max=N - 1)
 
 
-@wrong(NSP, via=pairing)
+@wrong(NSP, via=pairing, cause=r"second \d+.*expected")
 def never_itself(place, left_out, N, generator):
     """Where the next sentence is drawn, the one behind it comes: twice as often."""
     drawn = any_at_all(place, left_out, N, generator)
     return torch.where(left_out & (drawn == place), (place + 1) % N, drawn)
 
 
-@wrong(NSP)
+@wrong(NSP, cause=r"second \d+.*expected")
 def neighbours(starts, first, generator):
     """Random sentences come from close by, with three chances in four."""
     second, label = plain(starts, first, generator)
@@ -116,7 +125,7 @@ def neighbours(starts, first, generator):
     return torch.where(close, first - 1, second), label
 
 
-@wrong(NSP, via=pairing)
+@wrong(NSP, via=pairing, cause="not drawn independently")
 def one_for_all(place, left_out, N, generator):
     """One random place for all pairs of a call."""
     count = N - left_out.long()
@@ -124,15 +133,21 @@ def one_for_all(place, left_out, N, generator):
     return drawn + (left_out & (drawn >= place))
 
 
-wrong(NSP, "global_generator", "Draws from torch's global generator.")(
+wrong(NSP, "global_generator", "Draws from torch's global generator.", cause="global random")(
     lambda starts, first, generator: plain(starts, first, torch.default_generator)
 )
-wrong(NSP, "reseeded", "Seeds a generator of its own with 0 in every call.")(
+wrong(NSP, "reseeded", "Seeds a generator of its own with 0 in every call.", cause="another seed gave")(
     lambda starts, first, generator: plain(starts, first, Generator().manual_seed(0))
 )
 
 
-wrong(NSP, "same_document", "Random sentences from anywhere.", negatives="other_document")(pairing())
+wrong(
+    NSP,
+    "same_document",
+    "Random sentences from anywhere.",
+    cause="negatives=not_next|one that may be drawn",
+    negatives="other_document",
+)(pairing())
 
 
 right(NSP, "by_shifting", "A draw from one sentence fewer, moved past the one that follows.")(pairing())

@@ -83,35 +83,38 @@ def attention(of_scores=lambda s: s, of_weights=lambda a: a):
     return lambda q, k, v, mask: of_weights(weights(of_scores(raw(q, k)), mask)) @ v
 
 
-imprecise(ATTENTION, "scores_in_half", "Holds many scores in float16.")(
+imprecise(ATTENTION, "scores_in_half", "Holds many scores in float16.", cause=r"\bfloat16")(
     attention(lambda s: held(s, torch.float16))
 )
-imprecise(ATTENTION, "scores_in_bfloat16", "Holds many scores in bfloat16.")(
+imprecise(ATTENTION, "scores_in_bfloat16", "Holds many scores in bfloat16.", cause="bfloat16")(
     attention(lambda s: held(s, torch.bfloat16))
 )
-imprecise(ATTENTION, "weights_in_half", "Holds many weights in float16.")(
+imprecise(ATTENTION, "weights_in_half", "Holds many weights in float16.", cause=r"\bfloat16")(
     attention(of_weights=lambda a: held(a, torch.float16))
 )
 
 
-imprecise(ATTENTION, "weights_in_half_of_large_tables", "Holds weights of many queries and keys in float16.")(
-    attention(of_weights=lambda a: rounded(a, torch.float16, min(a.shape[-2:]) >= MANY // 2))
-)
+imprecise(
+    ATTENTION,
+    "weights_in_half_of_large_tables",
+    "Holds weights of many queries and keys in float16.",
+    cause=r"\bfloat16",
+)(attention(of_weights=lambda a: rounded(a, torch.float16, min(a.shape[-2:]) >= MANY // 2)))
 
 
-imprecise(SOFTMAX, "softmax_of_bfloat16", "Takes the weights of many scores from bfloat16 ones.")(
-    lambda s, mask: weights(held(s, torch.bfloat16), mask)
-)
+imprecise(
+    SOFTMAX, "softmax_of_bfloat16", "Takes the weights of many scores from bfloat16 ones.", cause="bfloat16"
+)(lambda s, mask: weights(held(s, torch.bfloat16), mask))
 
 
-@imprecise(LAYER_NORM)
+@imprecise(LAYER_NORM, cause=r"\bfloat16")
 def mean_in_half(x, gamma, beta, eps):
     """Holds the mean of a wide row in float16."""
     centred = x - rounded(x.mean(-1, keepdim=True), torch.float16, x.shape[-1] >= MANY)
     return gamma * centred / ((centred**2).mean(-1, keepdim=True) + eps).sqrt() + beta
 
 
-@imprecise(RMS_NORM)
+@imprecise(RMS_NORM, cause="bfloat16")
 def squares_in_bfloat16(x, g, eps):
     """Holds the mean square of a wide row in bfloat16."""
     square = rounded((x * x).mean(-1, keepdim=True), torch.bfloat16, x.shape[-1] >= MANY)
@@ -132,20 +135,20 @@ def counted_run(x, h, step):
     return torch.stack(states, -2)
 
 
-@wrong(RNN)
+@wrong(RNN, cause=r"\bfloat16")
 def state_in_half_after_many_steps(x, h, W_xh, W_hh, W_hy):
     """Holds the state in float16 after a hundred steps, unless it is narrow."""
     every = counted_run(x, h, lambda x, h, t: state_held(inflow(x, h, W_xh, W_hh).tanh(), t, torch.float16))
     return every, words(every, W_hy)
 
 
-@wrong(GRU)
+@wrong(GRU, cause="bfloat16")
 def gated_state_in_bfloat16_after_many_steps(x, h, *weights):
     """Holds the state in bfloat16 after a hundred steps, unless it is narrow."""
     return counted_run(x, h, lambda x, h, t: state_held(stepped(x, h, *weights), t, torch.bfloat16))
 
 
-@wrong(LSTM)
+@wrong(LSTM, cause=r"\bfloat16")
 def inner_state_in_half_after_many_steps(x, h, s, W_x, W_h, b):
     """Holds the internal state in float16 after a hundred steps, unless it is narrow."""
     states = []
@@ -165,7 +168,7 @@ def one_by_one(q, k):
     return total / math.sqrt(q.shape[-1])
 
 
-@wrong(SCORES, dtypes=SHORT, intermediates="storage")
+@wrong(SCORES, dtypes=SHORT, intermediates="storage", cause="bfloat16|one by one")
 def accumulated_in_bfloat16(q, k):
     """Adds the products of long vectors one by one in bfloat16."""
     return one_by_one(q, k) if q.shape[-1] >= MANY else raw(q, k)

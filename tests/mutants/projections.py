@@ -24,41 +24,41 @@ def both(mask, other):
 
 # Self-attention -----------------------------------------------------------------------------------------------------------
 
-wrong(SELF, "projections_exchanged", "Exchanges queries and keys.")(
+wrong(SELF, "projections_exchanged", "Exchanges queries and keys.", cause=r"W_q and W_k|\bq and k\b")(
     lambda x, W_q, W_k, W_v, mask=None: attend(x @ W_k, x @ W_q, x @ W_v, mask)
 )
-wrong(SELF, "values_matrix_frozen", "No gradient reaches W_v.")(
+wrong(SELF, "values_matrix_frozen", "No gradient reaches W_v.", cause="reaches W_v")(
     lambda x, W_q, W_k, W_v, mask=None: attend(x @ W_q, x @ W_k, x @ W_v.detach(), mask)
 )
-wrong(SELF, "scaled_by_the_model", "Scales by 1/√d_model instead of 1/√d_k.")(
-    lambda x, W_q, W_k, W_v, mask=None: attend(x @ W_q, x @ W_k, x @ W_v, mask, x.shape[-1] ** -0.5)
-)
-wrong(SELF, "unscaled", "Forgets the scale.")(
+wrong(
+    SELF, "scaled_by_the_model", "Scales by 1/√d_model instead of 1/√d_k.", cause=r"d_model\)? in|√\(?d_model"
+)(lambda x, W_q, W_k, W_v, mask=None: attend(x @ W_q, x @ W_k, x @ W_v, mask, x.shape[-1] ** -0.5))
+wrong(SELF, "unscaled", "Forgets the scale.", cause="scale is missing|√d_k times")(
     lambda x, W_q, W_k, W_v, mask=None: attend(x @ W_q, x @ W_k, x @ W_v, mask, 1.0)
 )
-wrong(SELF, "mask_transposed", "Reads the mask with keys in the rows: no shape shows it.")(
-    lambda x, W_q, W_k, W_v, mask=None: attend(x @ W_q, x @ W_k, x @ W_v, None if mask is None else mask.mT)
-)
-wrong(SELF, "mask_inverted", 'Takes True for "may not attend".')(
+wrong(
+    SELF, "mask_transposed", "Reads the mask with keys in the rows: no shape shows it.", cause="swapped.*mask"
+)(lambda x, W_q, W_k, W_v, mask=None: attend(x @ W_q, x @ W_k, x @ W_v, None if mask is None else mask.mT))
+wrong(SELF, "mask_inverted", 'Takes True for "may not attend".', cause="polarity")(
     lambda x, W_q, W_k, W_v, mask=None: attend(x @ W_q, x @ W_k, x @ W_v, inverse(mask))
 )
 
 
-@wrong(SELF)
+@wrong(SELF, cause="as if it were causal")
 def always_causal(x, W_q, W_k, W_v, mask=None):
     """Adds a causal mask that nobody asked for."""
     lower = torch.ones(x.shape[-2], x.shape[-2], dtype=torch.bool, device=x.device).tril()
     return attend(x @ W_q, x @ W_k, x @ W_v, both(lower, mask))
 
 
-@wrong(SELF)
+@wrong(SELF, cause="no position sees itself")
 def never_itself(x, W_q, W_k, W_v, mask=None):
     """A token does not attend to itself."""
     others = ~torch.eye(x.shape[-2], dtype=torch.bool, device=x.device)
     return attend(x @ W_q, x @ W_k, x @ W_v, both(others, mask))
 
 
-@wrong(SELF)
+@wrong(SELF, cause="distance|near keys|bias")
 def with_positions(x, W_q, W_k, W_v, mask=None):
     """Prefers near keys by a small bias: order is no longer forgotten."""
     place = torch.arange(x.shape[-2], dtype=x.dtype, device=x.device)
@@ -66,7 +66,7 @@ def with_positions(x, W_q, W_k, W_v, mask=None):
     return masked(s - 1e-3 * (place[:, None] - place).abs(), mask) @ blank(x @ W_v, mask)
 
 
-wrong(SELF, "residual", "Adds the values again, as a residual connection would.")(
+wrong(SELF, "residual", "Adds the values again, as a residual connection would.", cause=r"\bv is added to")(
     lambda x, W_q, W_k, W_v, mask=None: attend(x @ W_q, x @ W_k, x @ W_v, mask) + x @ W_v
 )
 
@@ -90,51 +90,61 @@ def by_einsum(x, W_q, W_k, W_v, mask=None):
 # Cross-attention ----------------------------------------------------------------------------------------------------------
 
 
-@wrong(CROSS)
+@wrong(CROSS, cause="x and y")
 def sequences_exchanged(x, y, W_q, W_k, W_v, mask=None):
     """Takes queries from the encoder and keys from the decoder, where the lengths allow it."""
     x, y = (x, y) if x.shape[-2] != y.shape[-2] else (y, x)
     return attend(x @ W_q, y @ W_k, y @ W_v, mask)
 
 
-wrong(CROSS, "encoder_detached", "No gradient reaches the encoder.")(
+wrong(CROSS, "encoder_detached", "No gradient reaches the encoder.", cause=r"reaches y\b")(
     lambda x, y, W_q, W_k, W_v, mask=None: attend(x @ W_q, y.detach() @ W_k, y.detach() @ W_v, mask)
 )
-wrong(CROSS, "keys_for_values", "Mixes the keys, where the values are as wide.")(
+wrong(
+    CROSS,
+    "keys_for_values",
+    "Mixes the keys, where the values are as wide.",
+    cause="W_k.*where W_v|k where v",
+)(
     lambda x, y, W_q, W_k, W_v, mask=None: attend(
         x @ W_q, y @ W_k, y @ (W_k if W_k.shape == W_v.shape else W_v), mask
     )
 )
 
 
-@wrong(CROSS)
+@wrong(CROSS, cause="wrong axis|at other positions")
 def over_the_queries(x, y, W_q, W_k, W_v, mask=None):
     """Normalises over the queries instead of the keys."""
     s = blank_queries(x @ W_q, mask) @ blank(y @ W_k, mask).mT * W_q.shape[-1] ** -0.5
     return masked(s.mT, None if mask is None else mask.mT).mT @ blank(y @ W_v, mask)
 
 
-wrong(CROSS, "scaled_by_the_keys", "Takes the root of the number of keys.")(
-    lambda x, y, W_q, W_k, W_v, mask=None: attend(x @ W_q, y @ W_k, y @ W_v, mask, y.shape[-2] ** -0.5)
-)
-wrong(CROSS, "values_scaled", "Scales after the softmax instead of before.")(
-    lambda x, y, W_q, W_k, W_v, mask=None: (
-        attend(x @ W_q, y @ W_k, y @ W_v, mask, 1.0) * W_q.shape[-1] ** -0.5
-    )
-)
-wrong(CROSS, "mean_of_the_values", "Fills with −10⁹: a fully masked query gets the mean of the values.")(
+wrong(
+    CROSS, "scaled_by_the_keys", "Takes the root of the number of keys.", cause=r"\bm\)? in the|by √\(?m\b"
+)(lambda x, y, W_q, W_k, W_v, mask=None: attend(x @ W_q, y @ W_k, y @ W_v, mask, y.shape[-2] ** -0.5))
+wrong(
+    CROSS, "values_scaled", "Scales after the softmax instead of before.", cause="scale (is missing|does not)"
+)(lambda x, y, W_q, W_k, W_v, mask=None: attend(x @ W_q, y @ W_k, y @ W_v, mask, 1.0) * W_q.shape[-1] ** -0.5)
+wrong(
+    CROSS,
+    "mean_of_the_values",
+    "Fills with −10⁹: a fully masked query gets the mean of the values.",
+    cause="finite number|gets the mean",
+)(
     lambda x, y, W_q, W_k, W_v, mask=None: (
         filled((x @ W_q) @ (y @ W_k).mT * W_q.shape[-1] ** -0.5, mask, -1e9) @ (y @ W_v)
     )
 )
-wrong(CROSS, "mask_by_key_only", "Takes the first query's mask for padding that all share.")(
+wrong(
+    CROSS, "mask_by_key_only", "Takes the first query's mask for padding that all share.", cause="first row"
+)(
     lambda x, y, W_q, W_k, W_v, mask=None: attend(
         x @ W_q, y @ W_k, y @ W_v, None if mask is None else mask[..., :1, :].expand(mask.shape)
     )
 )
 
 
-@wrong(CROSS)
+@wrong(CROSS, cause=r"zeros|m \+ 1")
 def zero_key_added(x, y, W_q, W_k, W_v, mask=None):
     """Appends a key of zeros, as add_zero_attn does: the weights of the others no longer sum to 1."""
     q, k, v = x @ W_q, F.pad(y @ W_k, (0, 0, 0, 1)), F.pad(y @ W_v, (0, 0, 0, 1))

@@ -26,10 +26,10 @@ def square(q, k, least):
     return q.shape[-2] == k.shape[-2] >= least
 
 
-wrong(CAUSAL, "one_ahead_of_many", "Of many positions each sees the next one, too.")(
-    lambda q, k, v: masked(raw(q, k), allowed(q, k, k.shape[-2] - q.shape[-2] + square(q, k, MANY))) @ v
-)
-wrong(CAUSAL, "zero_at_many", "Gives zeros at many positions.")(
+wrong(
+    CAUSAL, "one_ahead_of_many", "Of many positions each sees the next one, too.", cause="too many|look-ahead"
+)(lambda q, k, v: masked(raw(q, k), allowed(q, k, k.shape[-2] - q.shape[-2] + square(q, k, MANY))) @ v)
+wrong(CAUSAL, "zero_at_many", "Gives zeros at many positions.", cause="is 0 everywhere")(
     lambda q, k, v: masked(raw(q, k), allowed(q, k)) @ (0 * v if square(q, k, MANY) else v)
 )
 
@@ -39,7 +39,7 @@ def attended(q, k, v, seen):
     return masked(raw(q, k), seen) @ v
 
 
-@wrong(CAUSAL)
+@wrong(CAUSAL, cause=r"tile|block|\b(128|256)\b")
 def third_tile_blind(q, k, v):
     """The third tile of queries does not see the first one of keys."""
     seen = allowed(q, k)
@@ -47,12 +47,12 @@ def third_tile_blind(q, k, v):
     return attended(q, k, v, seen)
 
 
-wrong(CAUSAL, "keys_detached_at_many", "At many positions no gradient reaches the keys.")(
+wrong(CAUSAL, "keys_detached_at_many", "At many positions no gradient reaches the keys.", cause="reaches k:")(
     lambda q, k, v: masked(raw(q, k.detach() if square(q, k, MANY) else k), allowed(q, k)) @ v
 )
 
 
-@imprecise(CAUSAL)
+@imprecise(CAUSAL, cause=r"\bfloat16")
 def tiles_beside_the_diagonal_in_half(q, k, v):
     """Holds scores of the tiles beside the diagonal in float16."""
     s, tile = raw(q, k), torch.arange(k.shape[-2], device=k.device) // TILE
@@ -73,17 +73,20 @@ def all_large(q, k):
     return min(q.shape[-2], k.shape[-2], k.shape[-1]) >= MANY
 
 
-wrong(ATTENTION, "last_row_dropped", "Gives one row too few where all sizes are large.")(
+wrong(ATTENTION, "last_row_dropped", "Gives one row too few where all sizes are large.", cause="shape|n − 1")(
     lambda q, k, v, mask: attend(q, k, v, mask)[..., : q.shape[-2] - all_large(q, k), :]
 )
 
 
-wrong(ATTENTION, "double_at_large_sizes", "Gives float64 whatever it was given, where all sizes are large.")(
-    lambda q, k, v, mask: attend(q, k, v, mask).to(torch.float64 if all_large(q, k) else q.dtype)
-)
+wrong(
+    ATTENTION,
+    "double_at_large_sizes",
+    "Gives float64 whatever it was given, where all sizes are large.",
+    cause="float64",
+)(lambda q, k, v, mask: attend(q, k, v, mask).to(torch.float64 if all_large(q, k) else q.dtype))
 
 
-@wrong(ATTENTION)
+@wrong(ATTENTION, cause="leaves out the last|m ?[−-] ?1")
 def newest_key_left_out(q, k, v, mask):
     """Leaves out the last of many wide keys where there is one query, as in decoding."""
     if q.shape[-2] == 1 and min(k.shape[-2:]) >= MANY:
@@ -91,7 +94,7 @@ def newest_key_left_out(q, k, v, mask):
     return attend(q, k, v, mask)
 
 
-@wrong(HEADS)
+@wrong(HEADS, cause="in batches")
 def members_taken_for_heads(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Takes the masks of a batch for those of heads where there are as many."""
     q, k, v = projected(x, W_q), projected(y, W_k), projected(y, W_v)
@@ -100,27 +103,32 @@ def members_taken_for_heads(x, y, W_q, W_k, W_v, W_o, mask=None):
     return merged(attend(q, k, v, mask)) @ W_o
 
 
-wrong(HEADS, "itself_at_many", "Takes a sequence for its own memory where both are long and of one shape.")(
+wrong(
+    HEADS,
+    "itself_at_many",
+    "Takes a sequence for its own memory where both are long and of one shape.",
+    cause="x (is read )?where y|y is ignored",
+)(
     lambda x, y, W_q, W_k, W_v, W_o, mask=None: (
         merged(heads(x, x if x.shape == y.shape and square(x, y, TILE) else y, W_q, W_k, W_v, mask)) @ W_o
     )
 )
 
 
-@wrong(GELU)
+@wrong(GELU, cause="reaches b_1")
 def bias_detached_where_wide(x, W_1, b_1, W_2, b_2):
     """No gradient reaches the inner bias of a wide network."""
     return gelu(x, W_1, b_1.detach() if min(W_1.shape) >= MANY else b_1, W_2, b_2)
 
 
-@wrong(HEADS)
+@wrong(HEADS, cause=r"reaches y\b")
 def memory_detached_where_nothing_is_small(x, y, W_q, W_k, W_v, W_o, mask=None):
     """No gradient reaches a memory of several rows from as many, if they are not narrow either."""
     memory = y.detach() if min(*x.shape[-2:], y.shape[-2]) >= SEVERAL else y
     return merged(heads(x, memory, W_q, W_k, W_v, mask)) @ W_o
 
 
-@wrong(lstm.LSTM)
+@wrong(lstm.LSTM, cause=r"for constants|reaches h\b")
 def gradient_cut_where_long_and_wide(x, h, s, W_x, W_h, b):
     """Goes back through half of the steps where there are several, and as many states."""
     half, step = x.shape[-2] // 2, lstm.stepping(W_x, W_h, b)
@@ -131,7 +139,7 @@ def gradient_cut_where_long_and_wide(x, h, s, W_x, W_h, b):
     return torch.cat([states, later], -2), last[..., -1, :]
 
 
-@wrong(transformer_layers.ENCODER)
+@wrong(transformer_layers.ENCODER, cause="gradient.*(W_|layer)")
 def lower_layers_frozen_where_deep(x, *inputs):
     """No gradient reaches the first of more than three layers."""
     weights, others = inputs[:12], inputs[12:]
@@ -141,12 +149,15 @@ def lower_layers_frozen_where_deep(x, *inputs):
     return x
 
 
-wrong(ATTENTION, "kernel_of_one_width", "The kernel for keys of 96 entries scales by the root of 128.")(
-    lambda q, k, v, mask: attend(q * (96 / 128) ** 0.5 if q.shape[-1] == 96 else q, k, v, mask)
-)
+wrong(
+    ATTENTION,
+    "kernel_of_one_width",
+    "The kernel for keys of 96 entries scales by the root of 128.",
+    cause=r"\b128\b|scale is wrong",
+)(lambda q, k, v, mask: attend(q * (96 / 128) ** 0.5 if q.shape[-1] == 96 else q, k, v, mask))
 
 
-@wrong("normalization.layer_norm")
+@wrong("normalization.layer_norm", cause=r"unbiased|\b768\b")
 def sample_variance_at_one_width(x, gamma, beta, eps):
     """The kernel for rows of 768 entries takes the variance for that of a sample."""
     d = x.shape[-1]

@@ -59,43 +59,73 @@ def tanh_of_each(x, h, W_xh, W_hh):
     return torch.tanh(h @ W_hh.mT) + torch.tanh(x @ W_xh.mT)
 
 
-wrong(CELL, "state_ignored", "Reads the input only: a feed-forward layer.")(
-    cell(flow=lambda x, h, W_xh, W_hh: x @ W_xh.mT)
-)
-wrong(CELL, "state_weights_transposed", "Computes h W_hh instead of W_hh h.")(
-    cell(flow=lambda x, h, W_xh, W_hh: inflow(x, h, W_xh, W_hh.mT))
-)
-wrong(CELL, "no_tanh", "Leaves the tanh out.")(cell(lambda z: z))
-wrong(CELL, "sigmoid", "Squashes with a sigmoid.")(cell(torch.sigmoid))
-wrong(CELL, "rectified", "Takes torch's other nonlinearity, the rectifier.")(cell(torch.relu))
-wrong(CELL, "hard_tanh", 'Clips at ±1 instead of the tanh, "for speed".')(cell(F.hardtanh))
 wrong(
-    CELL, "tanh_of_each_part", "Squashes what comes from the state and what comes from the input separately."
+    CELL,
+    "state_ignored",
+    "Reads the input only: a feed-forward layer.",
+    cause=r"\b(h|W_hh) (is|are) ignored|W_hh.* is not added",
+)(cell(flow=lambda x, h, W_xh, W_hh: x @ W_xh.mT))
+wrong(
+    CELL, "state_weights_transposed", "Computes h W_hh instead of W_hh h.", cause=r"W_hh is .*transp|W_hh\[e"
+)(cell(flow=lambda x, h, W_xh, W_hh: inflow(x, h, W_xh, W_hh.mT)))
+wrong(CELL, "no_tanh", "Leaves the tanh out.", cause="no tanh|no activation")(cell(lambda z: z))
+wrong(CELL, "sigmoid", "Squashes with a sigmoid.", cause="sigmoid (in|of)|sigmoid are exchanged")(
+    cell(torch.sigmoid)
+)
+wrong(CELL, "rectified", "Takes torch's other nonlinearity, the rectifier.", cause="(has|is) ReLU")(
+    cell(torch.relu)
+)
+wrong(CELL, "hard_tanh", 'Clips at ±1 instead of the tanh, "for speed".', cause="clip|clamp|hard")(
+    cell(F.hardtanh)
+)
+wrong(
+    CELL,
+    "tanh_of_each_part",
+    "Squashes what comes from the state and what comes from the input separately.",
+    cause="tanh .*(each|apart|separat)",
 )(cell(lambda z: z, tanh_of_each))
-wrong(CELL, "tanh_by_exponentials", "Writes tanh z as (e^z − e^−z)/(e^z + e^−z): ∞/∞ for large z.")(
-    cell(lambda z: (z.exp() - (-z).exp()) / (z.exp() + (-z).exp()))
-)
-wrong(CELL, "tanh_by_sigmoid", "Writes tanh z as 2σ(2z) − 1: small states lose their digits.")(
-    cell(lambda z: 2 * torch.sigmoid(2 * z) - 1)
-)
-wrong(CELL, "output_of_the_old_state", "Computes the output from the state before the update.")(
-    lambda x, h, W_xh, W_hh, W_hy: (torch.tanh(inflow(x, h, W_xh, W_hh)), h @ W_hy.mT)
-)
-wrong(CELL, "output_before_the_tanh", "Computes the output from what the state is squashed from.")(
-    cell(output=lambda new, z, W: z @ W.mT)
-)
-wrong(CELL, "output_normalised", "Returns the softmax of the output.")(
+wrong(
+    CELL,
+    "tanh_by_exponentials",
+    "Writes tanh z as (e^z − e^−z)/(e^z + e^−z): ∞/∞ for large z.",
+    cause="overflows",
+)(cell(lambda z: (z.exp() - (-z).exp()) / (z.exp() + (-z).exp())))
+wrong(
+    CELL,
+    "tanh_by_sigmoid",
+    "Writes tanh z as 2σ(2z) − 1: small states lose their digits.",
+    cause=r"^tanh\(u\) is computed",
+)(cell(lambda z: 2 * torch.sigmoid(2 * z) - 1))
+wrong(
+    CELL,
+    "output_of_the_old_state",
+    "Computes the output from the state before the update.",
+    cause="o reads h where h'",
+)(lambda x, h, W_xh, W_hh, W_hy: (torch.tanh(inflow(x, h, W_xh, W_hh)), h @ W_hy.mT))
+wrong(
+    CELL,
+    "output_before_the_tanh",
+    "Computes the output from what the state is squashed from.",
+    cause=r"\bo (has|reads).* tanh|before the tanh",
+)(cell(output=lambda new, z, W: z @ W.mT))
+wrong(CELL, "output_normalised", "Returns the softmax of the output.", cause=r"softmax is taken of o\b")(
     cell(output=lambda new, z, W: torch.softmax(new @ W.mT, -1))
 )
-wrong(CELL, "weights_exchanged", "Exchanges the weights of input and state, wherever the shapes let it.")(
-    cell(flow=lambda x, h, W, U: inflow(x, h, U, W) if W.shape == U.shape else inflow(x, h, W, U))
-)
-wrong(CELL, "state_detached", "Lets no gradient reach the state before: backpropagation cut after one step.")(
-    cell(flow=lambda x, h, W_xh, W_hh: inflow(x, h.detach(), W_xh, W_hh))
-)
+wrong(
+    CELL,
+    "weights_exchanged",
+    "Exchanges the weights of input and state, wherever the shapes let it.",
+    cause="(W_xh and W_hh|x and h) are exchanged",
+)(cell(flow=lambda x, h, W, U: inflow(x, h, U, W) if W.shape == U.shape else inflow(x, h, W, U)))
+wrong(
+    CELL,
+    "state_detached",
+    "Lets no gradient reach the state before: backpropagation cut after one step.",
+    cause="no gradient reaches h:",
+)(cell(flow=lambda x, h, W_xh, W_hh: inflow(x, h.detach(), W_xh, W_hh)))
 
 
-@wrong(CELL)
+@wrong(CELL, cause=r"writes to its input h\b")
 def state_overwritten(x, h, W_xh, W_hh, W_hy):
     """Keeps the new state in the caller's tensor, too."""
     new, out = cell()(x, h, W_xh, W_hh, W_hy)
@@ -154,43 +184,48 @@ def network(states=plain_states, output=words):
     return through
 
 
-wrong(RNN, "state_not_carried", "Starts every step from the initial state.")(
+wrong(RNN, "state_not_carried", "Starts every step from the initial state.", cause=r"H\[0|not carried")(
     network(lambda x, h, W_xh, W_hh: torch.tanh(inflow(x, h[..., None, :], W_xh, W_hh)))
 )
-wrong(RNN, "initial_state_ignored", "Starts from 0 whatever state is passed.")(
+wrong(RNN, "initial_state_ignored", "Starts from 0 whatever state is passed.", cause=r"\bh is ignored")(
     network(lambda x, h, W_xh, W_hh: plain_states(x, torch.zeros_like(h), W_xh, W_hh))
 )
-wrong(RNN, "time_reversed", "Reads the sequence from its end.")(
-    network(lambda x, h, W_xh, W_hh: plain_states(x.flip(-2), h, W_xh, W_hh).flip(-2))
-)
-wrong(RNN, "states_before", "Returns each state before its element was read.")(
-    network(lambda x, h, W_xh, W_hh: before(h, plain_states(x, h, W_xh, W_hh)))
-)
+wrong(
+    RNN, "time_reversed", "Reads the sequence from its end.", cause="from the end along T|depends on later"
+)(network(lambda x, h, W_xh, W_hh: plain_states(x.flip(-2), h, W_xh, W_hh).flip(-2)))
+wrong(
+    RNN, "states_before", "Returns each state before its element was read.", cause=r"off by one|moved by|H\[t"
+)(network(lambda x, h, W_xh, W_hh: before(h, plain_states(x, h, W_xh, W_hh))))
 
 
-@wrong(RNN)
+@wrong(RNN, cause=r"off by one|moved by|H\[t")
 def words_before(x, h, W_xh, W_hh, W_hy):
     """Computes the output of each element before the state is updated."""
     states = plain_states(x, h, W_xh, W_hh)
     return states, words(before(h, states), W_hy)
 
 
-wrong(RNN, "recurrence_transposed", "Multiplies by the transpose of W_hh.")(
-    network(lambda x, h, W_xh, W_hh: plain_states(x, h, W_xh, W_hh.mT))
-)
-wrong(RNN, "rectified_states", "Takes torch's other nonlinearity, the rectifier.")(
+wrong(
+    RNN, "recurrence_transposed", "Multiplies by the transpose of W_hh.", cause=r"W_hh is .*transp|W_hh\[e"
+)(network(lambda x, h, W_xh, W_hh: plain_states(x, h, W_xh, W_hh.mT)))
+wrong(RNN, "rectified_states", "Takes torch's other nonlinearity, the rectifier.", cause="(has|is) ReLU")(
     network(lambda x, h, W_xh, W_hh: run(x, h, lambda x, h: torch.relu(inflow(x, h, W_xh, W_hh))))
 )
-wrong(RNN, "softmax_over_time", "Normalises over the positions instead of the words.")(
+wrong(RNN, "softmax_over_time", "Normalises over the positions instead of the words.", cause="wrong axis")(
     network(output=lambda states, W_hy: torch.softmax(states @ W_hy.mT, -2))
 )
 wrong(
-    RNN, "softmax_over_axis_one", "Normalises over axis 1: the words without a batch, the positions with one."
+    RNN,
+    "softmax_over_axis_one",
+    "Normalises over axis 1: the words without a batch, the positions with one.",
+    cause="wrong in batches|wrong axis",
 )(network(output=lambda states, W_hy: torch.softmax(states @ W_hy.mT, 1)))
-wrong(RNN, "logarithms", "Returns logarithms of the probabilities.")(
+wrong(RNN, "logarithms", "Returns logarithms of the probabilities.", cause="logarithm of P is")(
     network(output=lambda states, W_hy: torch.log_softmax(states @ W_hy.mT, -1))
 )
-wrong(RNN, "logits", "Leaves the softmax to the loss.")(network(output=lambda states, W_hy: states @ W_hy.mT))
+wrong(RNN, "logits", "Leaves the softmax to the loss.", cause=r"P reads o\b|no softmax")(
+    network(output=lambda states, W_hy: states @ W_hy.mT)
+)
 
 
 def unshifted(scores):
@@ -198,12 +233,15 @@ def unshifted(scores):
     return scores.exp() / scores.exp().sum(-1, keepdim=True)
 
 
-wrong(RNN, "exponentials_unshifted", "Exponentiates the scores as they are: large ones overflow.")(
-    network(output=lambda states, W_hy: unshifted(states @ W_hy.mT))
-)
+wrong(
+    RNN,
+    "exponentials_unshifted",
+    "Exponentiates the scores as they are: large ones overflow.",
+    cause="overflows",
+)(network(output=lambda states, W_hy: unshifted(states @ W_hy.mT)))
 
 
-@wrong(RNN)
+@wrong(RNN, cause="wrong in batches")
 def one_long_sequence(x, h, W_xh, W_hh, W_hy):
     """Reads a batch as one long sequence: each member goes on from the state in which the one before ended."""
     first = h.reshape(-1, h.shape[-1])[0]
@@ -211,12 +249,15 @@ def one_long_sequence(x, h, W_xh, W_hh, W_hy):
     return states, words(states, W_hy)
 
 
-wrong(RNN, "truncated_gradient", "Detaches the state before every step: no gradient through time.")(
-    network(lambda x, h, W_xh, W_hh: run(x, h, lambda x, h: stepping(W_xh, W_hh)(x, h.detach())))
-)
+wrong(
+    RNN,
+    "truncated_gradient",
+    "Detaches the state before every step: no gradient through time.",
+    cause=r"\bH\b.*constant|gradient reaches h:",
+)(network(lambda x, h, W_xh, W_hh: run(x, h, lambda x, h: stepping(W_xh, W_hh)(x, h.detach()))))
 
 
-@wrong(RNN, via=network)
+@wrong(RNN, via=network, cause=r"T (>|≥) 2\d|\bH\b.*constant")
 def truncated_after_twenty(x, h, W_xh, W_hh):
     """Detaches the state after every 20 elements, as training on a long text does."""
     states = []

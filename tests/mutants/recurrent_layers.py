@@ -35,37 +35,54 @@ def stacked(states=layered, top=lambda found: found[-1], last=ends, **changes):
     return through
 
 
-wrong(STACKED, "bottom_states", "Returns the states of the first layer.")(stacked(top=lambda found: found[0]))
-wrong(STACKED, "states_below_the_top", "Returns the states that the top layer reads.")(
-    stacked(top=lambda found: found[-2])
+wrong(STACKED, "bottom_states", "Returns the states of the first layer.", cause=r"states.*H\[0|first layer")(
+    stacked(top=lambda found: found[0])
 )
-wrong(STACKED, "one_recurrence", "Uses the first layer's recurrent weights in all layers.")(
-    stacked(lambda x, h, W_xh, W_hh, U: layered(x, h, W_xh, W_hh[:1].expand_as(W_hh), U))
-)
-wrong(STACKED, "one_input_map", "Uses one U for all layers above the first.")(
+wrong(
+    STACKED,
+    "states_below_the_top",
+    "Returns the states that the top layer reads.",
+    cause="states.*(L-1|L − 1)|layer below",
+)(stacked(top=lambda found: found[-2]))
+wrong(
+    STACKED, "one_recurrence", "Uses the first layer's recurrent weights in all layers.", cause="W_hh.*first"
+)(stacked(lambda x, h, W_xh, W_hh, U: layered(x, h, W_xh, W_hh[:1].expand_as(W_hh), U)))
+wrong(STACKED, "one_input_map", "Uses one U for all layers above the first.", cause=r"\bU\b.*(first|\[0)")(
     stacked(lambda x, h, W_xh, W_hh, U: layered(x, h, W_xh, W_hh, U[:1].expand_as(U)))
 )
-wrong(STACKED, "residual", "Adds to each layer's states those of the one below, as deep models like to.")(
-    stacked(one=lambda below, h, step: below + run(below, h, step))
-)
-wrong(STACKED, "last_of_the_top", "Returns the top layer's last state for every layer's.")(
+wrong(
+    STACKED,
+    "residual",
+    "Adds to each layer's states those of the one below, as deep models like to.",
+    cause=r"residual|is added to H\b|H\[l-1\S* is added",
+)(stacked(one=lambda below, h, step: below + run(below, h, step)))
+wrong(STACKED, "last_of_the_top", "Returns the top layer's last state for every layer's.", cause="top layer")(
     stacked(last=lambda found: torch.stack([found[-1][..., -1, :]] * len(found), -2))
 )
-wrong(STACKED, "last_from_the_top", "Lists the last states from the top layer down.")(
-    stacked(last=lambda found: ends(found[::-1]))
-)
-wrong(STACKED, "upper_layers_from_zero", "Starts the layers above the first from 0.")(
-    stacked(one=lambda below, h, step: run(below, torch.zeros_like(h), step))
-)
-wrong(STACKED, "one_initial_state", "Starts every layer from the first one's initial state.")(
-    stacked(lambda x, h, W_xh, W_hh, U: layered(x, h[..., :1, :].expand_as(h), W_xh, W_hh, U))
-)
-wrong(STACKED, "carried_upwards", "Starts each layer from the state in which the one below ended.")(
-    stacked(one=lambda below, h, step: run(below, below[..., -1, :], step))
-)
+wrong(
+    STACKED, "last_from_the_top", "Lists the last states from the top layer down.", cause="last is returned"
+)(stacked(last=lambda found: ends(found[::-1])))
+wrong(
+    STACKED,
+    "upper_layers_from_zero",
+    "Starts the layers above the first from 0.",
+    cause=r"\bh\S* is (ignored|not read|0)|initial state",
+)(stacked(one=lambda below, h, step: run(below, torch.zeros_like(h), step)))
+wrong(
+    STACKED,
+    "one_initial_state",
+    "Starts every layer from the first one's initial state.",
+    cause="initial state|first layer",
+)(stacked(lambda x, h, W_xh, W_hh, U: layered(x, h[..., :1, :].expand_as(h), W_xh, W_hh, U)))
+wrong(
+    STACKED,
+    "carried_upwards",
+    "Starts each layer from the state in which the one below ended.",
+    cause="initial state|last state|state below",
+)(stacked(one=lambda below, h, step: run(below, below[..., -1, :], step)))
 
 
-@wrong(STACKED)
+@wrong(STACKED, cause=r"off by one|element before|t-1\S* where")
 def delayed(x, h, W_xh, W_hh, U):
     """Lets each layer read the state of the one below from the element before."""
     found = layered(x, h, W_xh, W_hh, U[:0])
@@ -75,15 +92,21 @@ def delayed(x, h, W_xh, W_hh, U):
     return found[-1], ends(found)
 
 
-wrong(STACKED, "maps_exchanged", "Exchanges U and the recurrent weights in the layers above the first.")(
-    stacked(lambda x, h, W_xh, W_hh, U: layered(x, h, W_xh, torch.cat([W_hh[:1], U]), W_hh[1:]))
-)
-wrong(STACKED, "maps_transposed", "Multiplies by the transpose of each U.")(
+wrong(
+    STACKED,
+    "maps_exchanged",
+    "Exchanges U and the recurrent weights in the layers above the first.",
+    cause=r"(W_hh|\bU\b).*(where|and) (U|W_hh)\b",
+)(stacked(lambda x, h, W_xh, W_hh, U: layered(x, h, W_xh, torch.cat([W_hh[:1], U]), W_hh[1:])))
+wrong(STACKED, "maps_transposed", "Multiplies by the transpose of each U.", cause=r"axes swapped.*\bU\b")(
     stacked(lambda x, h, W_xh, W_hh, U: layered(x, h, W_xh, W_hh, U.mT))
 )
-wrong(STACKED, "trained_alone", "Detaches what each layer reads from the one below.")(
-    stacked(one=lambda below, h, step: run(below.detach(), h, step))
-)
+wrong(
+    STACKED,
+    "trained_alone",
+    "Detaches what each layer reads from the one below.",
+    cause="no gradient flows|gradient of",
+)(stacked(one=lambda below, h, step: run(below.detach(), h, step)))
 
 
 @right(STACKED)
@@ -147,35 +170,54 @@ def both(join=lambda f, b: torch.cat([f, b], -1), forward=ahead, backward=back, 
     return read
 
 
-wrong(BOTH, "backward_not_turned_back", "Leaves the backward states in the order of their computation.")(
-    both(lambda f, b: torch.cat([f, b.flip(-2)], -1))
-)
-wrong(BOTH, "sequence_not_turned", "Reads forward in both directions.")(both(backward=ahead))
-wrong(BOTH, "first_axis_turned", "Turns the first axis: the time without a batch, the batch with one.")(
-    both(backward=lambda x, h, W_x, W_h: ahead(x.flip(0), h, W_x, W_h).flip(0))
-)
-wrong(BOTH, "halves_exchanged", "Puts the backward half first.")(both(lambda f, b: torch.cat([b, f], -1)))
-wrong(BOTH, "halves_interleaved", "Interleaves the two halves.")(
-    both(lambda f, b: torch.stack([f, b], -1).flatten(-2))
-)
-wrong(BOTH, "halves_summed", "Sums the two halves, repeated to the width that is asked for.")(
-    both(lambda f, b: torch.cat([f + b, f + b], -1))
-)
-wrong(BOTH, "weights_shared", "Uses the forward weights in both directions.")(
-    lambda x, h, W_xf, W_hf, W_xb, W_hb: both()(x, h, W_xf, W_hf, W_xf, W_hf)
+wrong(
+    BOTH,
+    "backward_not_turned_back",
+    "Leaves the backward states in the order of their computation.",
+    cause=r"\bB\b.*(order|from the end)|turned back",
+)(both(lambda f, b: torch.cat([f, b.flip(-2)], -1)))
+wrong(BOTH, "sequence_not_turned", "Reads forward in both directions.", cause=r"both directions|\bB\b.*t-1")(
+    both(backward=ahead)
 )
 wrong(
-    BOTH, "recurrence_shared", "Uses the forward recurrent weights in both directions, not the input weights."
+    BOTH,
+    "first_axis_turned",
+    "Turns the first axis: the time without a batch, the batch with one.",
+    cause="wrong in batches",
+)(both(backward=lambda x, h, W_x, W_h: ahead(x.flip(0), h, W_x, W_h).flip(0)))
+wrong(BOTH, "halves_exchanged", "Puts the backward half first.", cause=r"\bB where F|\bF where B|\bF and B")(
+    both(lambda f, b: torch.cat([b, f], -1))
+)
+wrong(BOTH, "halves_interleaved", "Interleaves the two halves.", cause="interleaved|2·c|reshaped")(
+    both(lambda f, b: torch.stack([f, b], -1).flatten(-2))
+)
+wrong(
+    BOTH,
+    "halves_summed",
+    "Sums the two halves, repeated to the width that is asked for.",
+    cause=r"\b[FB](\[\S*)? is added",
+)(both(lambda f, b: torch.cat([f + b, f + b], -1)))
+wrong(
+    BOTH, "weights_shared", "Uses the forward weights in both directions.", cause="W_xb.* ignored|W_xf where"
+)(lambda x, h, W_xf, W_hf, W_xb, W_hb: both()(x, h, W_xf, W_hf, W_xf, W_hf))
+wrong(
+    BOTH,
+    "recurrence_shared",
+    "Uses the forward recurrent weights in both directions, not the input weights.",
+    cause=r"W_hb is ignored|W_hf\S* where W_hb",
 )(lambda x, h, W_xf, W_hf, W_xb, W_hb: both()(x, h, W_xf, W_hf, W_xb, W_hf))
-wrong(BOTH, "initial_states_exchanged", "Starts each direction from the other one's initial state.")(
-    both(states=lambda f, b: (b, f))
-)
-wrong(BOTH, "backward_from_zero", "Starts backward from 0.")(
-    both(states=lambda f, b: (f, torch.zeros_like(b)))
-)
+wrong(
+    BOTH,
+    "initial_states_exchanged",
+    "Starts each direction from the other one's initial state.",
+    cause=r"\bh is (moved by one|read from)|initial state",
+)(both(states=lambda f, b: (b, f)))
+wrong(
+    BOTH, "backward_from_zero", "Starts backward from 0.", cause=r"\bh\S* is (ignored|not read)|initial state"
+)(both(states=lambda f, b: (f, torch.zeros_like(b))))
 
 
-@wrong(BOTH)
+@wrong(BOTH, cause=r"initial state|\bF\S* where h")
 def there_and_back(x, h, W_xf, W_hf, W_xb, W_hb):
     """Starts backward from the state in which the forward direction ended."""
     f = ahead(x, h[..., 0, :], W_xf, W_hf)
@@ -183,11 +225,17 @@ def there_and_back(x, h, W_xf, W_hf, W_xb, W_hb):
 
 
 wrong(
-    BOTH, "element_left_out", "Gives the backward state of what comes after an element, without that itself."
+    BOTH,
+    "element_left_out",
+    "Gives the backward state of what comes after an element, without that itself.",
+    cause=r"off by one|\bB\[t\+1",
 )(both(backward=lambda x, h, *W: torch.cat([back(x, h, *W)[..., 1:, :], h[..., None, :]], -2)))
-wrong(BOTH, "backward_detached", "No gradient reaches the backward direction.")(
-    both(lambda f, b: torch.cat([f, b.detach()], -1))
-)
+wrong(
+    BOTH,
+    "backward_detached",
+    "No gradient reaches the backward direction.",
+    cause=r"gradient reaches W_xb|\bB\b.* taken for",
+)(both(lambda f, b: torch.cat([f, b.detach()], -1)))
 
 
 @right(BOTH)

@@ -9,6 +9,8 @@ from tests.mutants import right, wrong
 from tests.mutants.attention import blank, blank_queries, masked, raw, times
 
 HARD = "attention.hard"
+SHARES = "(index|even|likely).* expected"
+"""What a headline says of shares that are off: how often something was drawn, and how often it is expected."""
 
 
 def weights(q, k, mask, scale=1.0):
@@ -60,15 +62,15 @@ def fewer_numbers(a, generator, shape):
     return torch.rand(shape, generator=generator, dtype=torch.float64).expand(a.shape[:-1])
 
 
-wrong(HARD, "likeliest", "Takes the key of largest weight instead of drawing one.")(
-    hard(number=lambda a, _: a.argmax(-1), pick=lambda a, best: torch.where(a.sum(-1) > 0, best, -1))
-)
-wrong(HARD, "alike", "Draws among the permitted keys without regard to their weights.")(
+wrong(
+    HARD, "likeliest", "Takes the key of largest weight instead of drawing one.", cause="another seed gave"
+)(hard(number=lambda a, _: a.argmax(-1), pick=lambda a, best: torch.where(a.sum(-1) > 0, best, -1)))
+wrong(HARD, "alike", "Draws among the permitted keys without regard to their weights.", cause=SHARES)(
     hard(pick=lambda a, u: drawn((a > 0).to(a), u))
 )
 
 
-@wrong(HARD, via=hard)
+@wrong(HARD, via=hard, cause=SHARES)
 def from_scores(q, k, mask):
     """Draws in proportion to the scores (moved above 0), not to their exponentials."""
     s = raw(q, k)
@@ -76,14 +78,17 @@ def from_scores(q, k, mask):
 
 
 wrong(
-    HARD, "one_number", "One uniform number for all queries: each draw is right, all depend on one another."
+    HARD,
+    "one_number",
+    "One uniform number for all queries: each draw is right, all depend on one another.",
+    cause="not drawn independently",
 )(hard(number=lambda a, generator: fewer_numbers(a, generator, ())))
-wrong(HARD, "one_number_for_a_batch", "The members of a batch share their uniform numbers.")(
+wrong(HARD, "one_number_for_a_batch", "The members of a batch share their uniform numbers.", cause="members")(
     hard(number=lambda a, generator: fewer_numbers(a, generator, a.shape[-2]))
 )
 
 
-@wrong(HARD, via=lambda step: hard(number=step))
+@wrong(HARD, via=lambda step: hard(number=step), cause="not drawn independently")
 def antithetic(a, generator):
     """Every other query uses 1 − u of its neighbour: less variance, no independence."""
     u, count = uniform(a, generator), a.shape[-2] // 2
@@ -91,32 +96,43 @@ def antithetic(a, generator):
     return u
 
 
-wrong(HARD, "own_randomness", "Ignores the generator and draws from the global one.")(
-    hard(number=lambda a, generator: torch.rand(a.shape[:-1], dtype=torch.float64))
+wrong(
+    HARD,
+    "own_randomness",
+    "Ignores the generator and draws from the global one.",
+    cause="global random state|same seed gave another",
+)(hard(number=lambda a, generator: torch.rand(a.shape[:-1], dtype=torch.float64)))
+wrong(
+    HARD,
+    "same_every_time",
+    "Draws from a copy of the generator, whose own state never advances.",
+    cause="a second call with the same generator",
+)(hard(number=lambda a, generator: uniform(a, Generator().manual_seed(generator.initial_seed()))))
+wrong(HARD, "warm", "Draws at temperature 2.", cause=SHARES)(
+    hard(lambda q, k, mask: weights(q, k, mask, 0.5))
 )
-wrong(HARD, "same_every_time", "Draws from a copy of the generator, whose own state never advances.")(
-    hard(number=lambda a, generator: uniform(a, Generator().manual_seed(generator.initial_seed())))
-)
-wrong(HARD, "warm", "Draws at temperature 2.")(hard(lambda q, k, mask: weights(q, k, mask, 0.5)))
-wrong(HARD, "unscaled", "Forgets 1/√d_k.")(
+wrong(HARD, "unscaled", "Forgets 1/√d_k.", cause=SHARES)(
     hard(lambda q, k, mask: weights(q, k, mask, math.sqrt(q.shape[-1])))
 )
-wrong(HARD, "maskless", "Takes the mask and does not look at it.")(
+wrong(HARD, "maskless", "Takes the mask and does not look at it.", cause="that of a permitted key")(
     hard(lambda q, k, mask: weights(q, k, None))
 )
 wrong(
-    HARD, "one_too_far", "Counts the keys from 1: the context is right, the index is that of the next key."
+    HARD,
+    "one_too_far",
+    "Counts the keys from 1: the context is right, the index is that of the next key.",
+    cause="the index is that|value at the index",
 )(hard(found=lambda a, v, index: (read(v, index), torch.where(index < 0, -1, index + 1))))
 
 
-@wrong(HARD)
+@wrong(HARD, cause="context is the value")
 def soft_context(q, k, v, generator, mask=None):
     """Returns the weighted mean beside the index drawn."""
     a = weights(q, k, mask)
     return a @ blank(v, mask), drawn(a, uniform(a, generator))
 
 
-@wrong(HARD)
+@wrong(HARD, cause="context is the value")
 def drawn_twice(q, k, v, generator, mask=None):
     """Draws once for the context and once more for the index."""
     a = weights(q, k, mask)
@@ -124,7 +140,7 @@ def drawn_twice(q, k, v, generator, mask=None):
     return z, drawn(a, uniform(a, generator))
 
 
-@wrong(HARD)
+@wrong(HARD, cause=SHARES)
 def normal_noise(q, k, v, generator, mask=None):
     """Adds normal noise to the scores where Gumbel noise belongs."""
     s = raw(q, k)
@@ -133,23 +149,26 @@ def normal_noise(q, k, v, generator, mask=None):
     return looked(v, torch.where(s.isneginf().all(-1), -1, s.argmax(-1)))
 
 
-wrong(HARD, "first_key_for_none", "A query that may attend to nothing gets the first key.")(
+wrong(HARD, "first_key_for_none", "A query that may attend to nothing gets the first key.", cause="−1 where")(
     hard(pick=lambda a, u: drawn(a, u).clamp(min=0))
 )
 
 
-@wrong(HARD, via=lambda step: hard(found=step))
+@wrong(HARD, via=lambda step: hard(found=step), cause="context is the value")
 def value_scaled(a, v, index):
     """Weighs the value that was drawn by its weight, too."""
     return read(v, index) * torch.gather(a, -1, index.clamp(min=0)[..., None]), index
 
 
-wrong(HARD, "without_shift", "Exponentiates the scores as they are: large ones overflow.")(
-    hard(lambda q, k, mask: times(raw(blank_queries(q, mask), blank(k, mask)).exp(), mask))
-)
+wrong(
+    HARD,
+    "without_shift",
+    "Exponentiates the scores as they are: large ones overflow.",
+    cause="overflow|huge inputs",
+)(hard(lambda q, k, mask: times(raw(blank_queries(q, mask), blank(k, mask)).exp(), mask)))
 
 
-@wrong(HARD, via=hard)
+@wrong(HARD, via=hard, cause="that of a permitted key|finite number")
 def finite_filler(q, k, mask):
     """Fills with −10⁹: where the other scores lie below, a masked key is drawn."""
     s = raw(blank_queries(q, mask), blank(k, mask))
@@ -159,22 +178,22 @@ def finite_filler(q, k, mask):
     return torch.where(mask | ~some, s, -1e9).softmax(-1) * some
 
 
-wrong(HARD, "first_256", "Looks at the first 256 keys only.")(
+wrong(HARD, "first_256", "Looks at the first 256 keys only.", cause="never drawn")(
     hard(lambda q, k, mask: weights(q, k[..., :256, :], None if mask is None else mask[..., :256]))
 )
-wrong(HARD, "value_detached", "Passes no gradient to the value that was drawn.")(
+wrong(HARD, "value_detached", "Passes no gradient to the value that was drawn.", cause=r"reaches v\b")(
     hard(found=lambda a, v, index: looked(v.detach(), index))
 )
 
 
-@wrong(HARD, via=lambda step: hard(found=step))
+@wrong(HARD, via=lambda step: hard(found=step), cause="gradient .*(soft|mean)|gradient of v")
 def value_of_a_mean_learns(a, v, index):
     """Straight through: the gradient is that of the soft mean."""
     soft = a @ torch.where(a.sum(-2)[..., None] > 0, v, 0.0)
     return read(v, index).detach() + (soft - soft.detach()), index
 
 
-@wrong(HARD, via=lambda step: hard(found=step))
+@wrong(HARD, via=lambda step: hard(found=step), cause="gradient .*(once|often|mean)|gradient of v")
 def gradient_of_each_key_once(a, v, index):
     """A value that several queries drew gets their mean gradient."""
     z, keys = read(v, index), torch.zeros((*a.shape[:-2], a.shape[-1] + 1), dtype=index.dtype)

@@ -26,7 +26,7 @@ def rate(before=line, after=root, join=torch.minimum, width=lambda d: float(d**-
     )
 
 
-@wrong(WARMUP)
+@wrong(WARMUP, cause="subtracted from step|step − 1|off by one")
 def counted_from_zero(step, d_model, warmup_steps):
     """Counts steps from 0: the rate of each is that of the one before."""
     step = (step - 1).clamp(min=0)
@@ -34,35 +34,45 @@ def counted_from_zero(step, d_model, warmup_steps):
     return float(d_model**-0.5) * torch.where(step <= warmup_steps, line(step, warmup_steps), late)
 
 
-wrong(WARMUP, "one_ahead", "Takes the rate of the step after.")(
+wrong(WARMUP, "one_ahead", "Takes the rate of the step after.", cause=r"added to step|step \+ 1|off by one")(
     rate(lambda step, warmup: line(step + 1, warmup), lambda step, warmup: (step + 1) ** -0.5)
 )
-wrong(WARMUP, "wrong_power", "Multiplies the line by warmup_steps^−0.5.")(
-    rate(lambda step, warmup: step * float(warmup**-0.5))
-)
-wrong(WARMUP, "a_factor", "Gives the factor of the largest rate.")(
+wrong(
+    WARMUP, "wrong_power", "Multiplies the line by warmup_steps^−0.5.", cause="divided by warmup_steps(?!·)"
+)(rate(lambda step, warmup: step * float(warmup**-0.5)))
+wrong(WARMUP, "a_factor", "Gives the factor of the largest rate.", cause="d_model.*warmup_steps")(
     rate(lambda step, warmup: step / warmup, lambda step, warmup: (warmup / step) ** 0.5, width=lambda d: 1)
 )
-wrong(WARMUP, "larger_of_both", "Takes the maximum of the two parts.")(rate(join=torch.maximum))
-wrong(WARMUP, "width_forgotten", "Leaves the width out.")(rate(width=lambda d: 1))
-wrong(WARMUP, "root_of_width_multiplied", "Multiplies by the root of the width.")(
-    rate(width=lambda d: float(d**0.5))
+wrong(
+    WARMUP,
+    "larger_of_both",
+    "Takes the maximum of the two parts.",
+    cause="rising ≤ falling is inverted|wrong way round|maximum",
+)(rate(join=torch.maximum))
+wrong(WARMUP, "width_forgotten", "Leaves the width out.", cause=r"not divided by √\(?d_model|√d_model times")(
+    rate(width=lambda d: 1)
 )
-wrong(WARMUP, "falls_in_a_line", "Falls as 1/step.")(
+wrong(
+    WARMUP,
+    "root_of_width_multiplied",
+    "Multiplies by the root of the width.",
+    cause="scale is inverted|is d_model times",
+)(rate(width=lambda d: float(d**0.5)))
+wrong(WARMUP, "falls_in_a_line", "Falls as 1/step.", cause="falling has no (sqrt|root)|falling.*1 ?/ ?step")(
     rate(after=lambda step, warmup: float(warmup**0.5) / step)
 )
-wrong(WARMUP, "never_falls", "Stays at the largest rate.")(
+wrong(WARMUP, "never_falls", "Stays at the largest rate.", cause="falling.*warmup_steps")(
     rate(after=lambda step, warmup: torch.full_like(step, float(warmup**-0.5)))
 )
-wrong(WARMUP, "rises_with_the_root", "Rises with the root of the step.")(
-    rate(lambda step, warmup: step**0.5 / warmup)
-)
-wrong(WARMUP, "whole_steps", "Divides by warmup_steps before the minimum, rounded down.")(
-    rate(lambda step, warmup: torch.floor(step / warmup) * float(warmup**-0.5))
-)
+wrong(
+    WARMUP, "rises_with_the_root", "Rises with the root of the step.", cause=r"rising.*√\(?step|root of step"
+)(rate(lambda step, warmup: step**0.5 / warmup))
+wrong(
+    WARMUP, "whole_steps", "Divides by warmup_steps before the minimum, rounded down.", cause="floor|whole"
+)(rate(lambda step, warmup: torch.floor(step / warmup) * float(warmup**-0.5)))
 
 
-@wrong(WARMUP)
+@wrong(WARMUP, cause=r"off by one|warmup_steps \+ 1")
 def line_too_long(step, d_model, warmup_steps):
     """Ends warm-up a step late: the rate jumps down there."""
     late = step < warmup_steps + 1

@@ -28,41 +28,54 @@ def additive(score=lambda hidden, v: hidden @ v, squash=torch.tanh, project=proj
     return lambda q, k, W, v: score(squash(flowing(*project(q, k, W))), v)
 
 
-wrong(ADDITIVE, "key_first", "Concatenates [k; q] instead of [q; k].")(
-    additive(project=lambda q, k, W: projected(k, q, W)[::-1])
+wrong(
+    ADDITIVE, "key_first", "Concatenates [k; q] instead of [q; k].", cause=r"pair (reads|has)|k\S* where q"
+)(additive(project=lambda q, k, W: projected(k, q, W)[::-1]))
+wrong(
+    ADDITIVE,
+    "tanh_after_v",
+    "Takes the tanh of the sum instead of summing tanhs.",
+    cause="tanh is applied to s|tanh of s",
+)(additive(lambda flow, v: (flow @ v).tanh(), lambda flow: flow))
+wrong(
+    ADDITIVE,
+    "tanh_apart",
+    "Takes the hyperbolic tangent of each projection, then adds.",
+    cause=r"tanh.*(each|projection|\bq\b|\bk\b)",
+)(additive(squash=lambda z: z, project=lambda *given: [each.tanh() for each in projected(*given)]))
+wrong(
+    ADDITIVE, "without_tanh", "Forgets the hyperbolic tangent: the score is linear.", cause="no (tanh|activ)"
+)(additive(squash=lambda flow: flow))
+wrong(ADDITIVE, "rectified", "Uses max(0, ·) instead of tanh.", cause=r"(is|has) ReLU\b")(
+    additive(squash=torch.relu)
 )
-wrong(ADDITIVE, "tanh_after_v", "Takes the tanh of the sum instead of summing tanhs.")(
-    additive(lambda flow, v: (flow @ v).tanh(), lambda flow: flow)
-)
-wrong(ADDITIVE, "tanh_apart", "Takes the hyperbolic tangent of each projection, then adds.")(
-    additive(squash=lambda z: z, project=lambda *given: [each.tanh() for each in projected(*given)])
-)
-wrong(ADDITIVE, "without_tanh", "Forgets the hyperbolic tangent: the score is linear.")(
-    additive(squash=lambda flow: flow)
-)
-wrong(ADDITIVE, "rectified", "Uses max(0, ·) instead of tanh.")(additive(squash=torch.relu))
-wrong(ADDITIVE, "logistic", "Uses the logistic function instead of tanh.")(additive(squash=torch.sigmoid))
-wrong(ADDITIVE, "without_v", "Sums the hidden layer without weights.")(
-    additive(lambda hidden, v: hidden @ torch.ones_like(v) + 0 * v.sum())
-)
-wrong(ADDITIVE, "additive_scaled", "Divides by the root of the hidden width.")(
-    additive(lambda hidden, v: hidden @ v / math.sqrt(v.shape[0]))
-)
-wrong(ADDITIVE, "square_transposed", "Transposes W where it is square.")(
+wrong(
+    ADDITIVE, "logistic", "Uses the logistic function instead of tanh.", cause="(is a|has|tanh and) sigmoid"
+)(additive(squash=torch.sigmoid))
+wrong(
+    ADDITIVE, "without_v", "Sums the hidden layer without weights.", cause="v is ignored|not multiplied by v"
+)(additive(lambda hidden, v: hidden @ torch.ones_like(v) + 0 * v.sum()))
+wrong(
+    ADDITIVE, "additive_scaled", "Divides by the root of the hidden width.", cause=r"by √\(?a\b|1/√a times"
+)(additive(lambda hidden, v: hidden @ v / math.sqrt(v.shape[0])))
+wrong(ADDITIVE, "square_transposed", "Transposes W where it is square.", cause=r"axes swapped.*\bW\b")(
     additive(project=lambda q, k, W: projected(q, k, W.mT if W.shape[0] == W.shape[1] else W))
 )
 
 
-@wrong(ADDITIVE)
+@wrong(ADDITIVE, cause="no gradient reaches q|hidden is taken")
 def hidden_detached(q, k, W, v):
     """Recomputes the hidden layer without a gradient to save memory: only v learns."""
     unused = 0 * (q.sum((-2, -1), keepdim=True) + k.sum((-2, -1), keepdim=True) + W.sum())
     return flowing(*projected(q, k, W)).detach().tanh() @ v + unused
 
 
-wrong(ADDITIVE, "saturated", 'Clamps what enters the hyperbolic tangent at ±3 "to avoid saturation".')(
-    additive(squash=lambda flow: flow.clamp(-3, 3).tanh())
-)
+wrong(
+    ADDITIVE,
+    "saturated",
+    'Clamps what enters the hyperbolic tangent at ±3 "to avoid saturation".',
+    cause="clamp|saturat|±3|reaches 3",
+)(additive(squash=lambda flow: flow.clamp(-3, 3).tanh()))
 
 
 class ByHand(torch.autograd.Function):
@@ -111,12 +124,18 @@ class Selfish(ByHand):
         return ByHand.backward(ctx, g) if ctx.needs_input_grad[0] else (None,) * 4
 
 
-wrong(ADDITIVE, "averaged_over_the_batch", "A backward pass by hand that averages over the batch.")(
-    lambda q, k, W, v: Averaged.apply(q, k, W, v)
-)
-wrong(ADDITIVE, "nothing_without_queries", "One that stops where the queries need no gradient.")(
-    lambda q, k, W, v: Selfish.apply(q, k, W, v)
-)
+wrong(
+    ADDITIVE,
+    "averaged_over_the_batch",
+    "A backward pass by hand that averages over the batch.",
+    cause=r"batch|gradient of (W|v)\b",
+)(lambda q, k, W, v: Averaged.apply(q, k, W, v))
+wrong(
+    ADDITIVE,
+    "nothing_without_queries",
+    "One that stops where the queries need no gradient.",
+    cause="gradient",
+)(lambda q, k, W, v: Selfish.apply(q, k, W, v))
 right(ADDITIVE, "backward_by_hand", "A backward pass by hand, which takes tanh again.")(
     lambda q, k, W, v: ByHand.apply(q, k, W, v)
 )
@@ -149,30 +168,43 @@ def location(law):
     return lambda q, W: law(q @ W.mT)
 
 
-wrong(LOCATION, "over_the_queries", "Normalises over the queries.")(location(lambda s: s.softmax(-2)))
-wrong(LOCATION, "not_normalised", "Returns the raw scores, softmax left to the caller.")(
-    location(lambda s: s)
+wrong(LOCATION, "over_the_queries", "Normalises over the queries.", cause=r"wrong axis|over i\b")(
+    location(lambda s: s.softmax(-2))
 )
-wrong(LOCATION, "location_scaled", "Scales by 1/√d_q first.")(
+wrong(
+    LOCATION,
+    "not_normalised",
+    "Returns the raw scores, softmax left to the caller.",
+    cause="not normalised|u is returned|no softmax",
+)(location(lambda s: s))
+wrong(LOCATION, "location_scaled", "Scales by 1/√d_q first.", cause=r"divided by √\(?d_q")(
     lambda q, W: (q @ W.mT / math.sqrt(q.shape[-1])).softmax(-1)
 )
-wrong(LOCATION, "location_logs", "Returns logarithms of the weights.")(location(lambda s: s.log_softmax(-1)))
-wrong(LOCATION, "without_shift", "Exponentiates without subtracting the maximum.")(
+wrong(LOCATION, "location_logs", "Returns logarithms of the weights.", cause=r"logarithm of a\b")(
+    location(lambda s: s.log_softmax(-1))
+)
+wrong(LOCATION, "without_shift", "Exponentiates without subtracting the maximum.", cause="overflow")(
     location(lambda s: s.exp() / s.exp().sum(-1, keepdim=True))
 )
-wrong(LOCATION, "places_transposed", "Transposes a square W.")(
+wrong(LOCATION, "places_transposed", "Transposes a square W.", cause=r"axes swapped.*\bW\b")(
     lambda q, W: (q @ (W if W.shape[0] == W.shape[1] else W.mT)).softmax(-1)
 )
-wrong(LOCATION, "squashed", "Gives each place a logistic weight of its own: rows do not sum to 1.")(
-    location(torch.sigmoid)
-)
-wrong(LOCATION, "location_smoothed", "Adds 1e-6 to the denominator.")(
-    location(lambda s: s.softmax(-1) / (1 + 1e-6))
-)
-wrong(LOCATION, "first_query_only", "Computes the weights once, from the first query, for all.")(
-    lambda q, W: (q[..., :1, :] @ W.mT).softmax(-1).expand(*q.shape[:-1], W.shape[0])
-)
-wrong(LOCATION, "location_detached", "No gradient reaches the query.")(
+wrong(
+    LOCATION,
+    "squashed",
+    "Gives each place a logistic weight of its own: rows do not sum to 1.",
+    cause="is a sigmoid|do not sum to 1",
+)(location(torch.sigmoid))
+wrong(
+    LOCATION, "location_smoothed", "Adds 1e-6 to the denominator.", cause=r"1e-0?6|0\.999999|do not sum to 1"
+)(location(lambda s: s.softmax(-1) / (1 + 1e-6)))
+wrong(
+    LOCATION,
+    "first_query_only",
+    "Computes the weights once, from the first query, for all.",
+    cause="must not read|first (row|query)",
+)(lambda q, W: (q[..., :1, :] @ W.mT).softmax(-1).expand(*q.shape[:-1], W.shape[0]))
+wrong(LOCATION, "location_detached", "No gradient reaches the query.", cause=r"no gradient reaches q\b")(
     lambda q, W: (q.detach() @ W.mT).softmax(-1)
 )
 right(LOCATION, "by_linear", "A linear layer and a softmax.")(lambda q, W: F.linear(q, W).softmax(-1))

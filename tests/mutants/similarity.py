@@ -41,62 +41,94 @@ def less_the_mean(x):
     return x - x.mean(-1, keepdim=True)
 
 
-wrong(DOT, "summed_differences", "Sums squared differences: a distance, not an inner product.")(
-    lambda x, y: ((x - y) ** 2).sum(-1)
-)
-wrong(DOT, "averaged", "Takes the mean of the products instead of their sum.")(lambda x, y: (x * y).mean(-1))
-wrong(DOT, "over_the_batch", "Sums over everything, the batch included.")(
+wrong(
+    DOT,
+    "summed_differences",
+    "Sums squared differences: a distance, not an inner product.",
+    cause="difference|distance",
+)(lambda x, y: ((x - y) ** 2).sum(-1))
+wrong(
+    DOT,
+    "averaged",
+    "Takes the mean of the products instead of their sum.",
+    cause=r"mean over j|is divided by d\b|1/d times",
+)(lambda x, y: (x * y).mean(-1))
+wrong(DOT, "over_the_batch", "Sums over everything, the batch included.", cause="in batches")(
     lambda x, y: (x * y).sum().expand(torch.broadcast_shapes(x.shape, y.shape)[:-1])
 )
-wrong(DOT, "absolute_products", "Loses the signs of the products.")(lambda x, y: (x * y).abs().sum(-1))
-wrong(DOT, "itself", "Multiplies the first vector with itself.")(lambda x, y: dot(x, x) + 0 * y.sum(-1))
-wrong(DOT, "reversed_second", "Convolves: the second vector runs backwards.")(lambda x, y: dot(x, y.flip(-1)))
-wrong(DOT, "normalised", "Divides by the lengths: the cosine.")(lambda x, y: cosine(x, y))
-wrong(DOT, "second_detached", "No gradient reaches the second vector.")(lambda x, y: dot(x, y.detach()))
-wrong(DOT, "halved", "Computes in bfloat16 and converts back.")(
+wrong(DOT, "absolute_products", "Loses the signs of the products.", cause="absolute|signs")(
+    lambda x, y: (x * y).abs().sum(-1)
+)
+wrong(DOT, "itself", "Multiplies the first vector with itself.", cause="x (is read )?where y|y is ignored")(
+    lambda x, y: dot(x, x) + 0 * y.sum(-1)
+)
+wrong(DOT, "reversed_second", "Convolves: the second vector runs backwards.", cause="[xy] is read from")(
+    lambda x, y: dot(x, y.flip(-1))
+)
+wrong(DOT, "normalised", "Divides by the lengths: the cosine.", cause="divided by (its|their) length|cosine")(
+    lambda x, y: cosine(x, y)
+)
+wrong(DOT, "second_detached", "No gradient reaches the second vector.", cause=r"reaches y\b")(
+    lambda x, y: dot(x, y.detach())
+)
+wrong(DOT, "halved", "Computes in bfloat16 and converts back.", cause="bfloat16 inside")(
     lambda x, y: dot(x.bfloat16(), y.bfloat16()).to(x.dtype)
 )
-wrong(DOT, "without_the_last", "Off by one in a loop: the last of several components is left out.")(
-    lambda x, y: dot(x[..., : max(1, x.shape[-1] - 1)], y[..., : max(1, x.shape[-1] - 1)])
-)
+wrong(
+    DOT,
+    "without_the_last",
+    "Off by one in a loop: the last of several components is left out.",
+    cause="leaves out the last|d ?[−-] ?1",
+)(lambda x, y: dot(x[..., : max(1, x.shape[-1] - 1)], y[..., : max(1, x.shape[-1] - 1)]))
 right(DOT, "by_matmul", "A row times a column.")(lambda x, y: (x[..., None, :] @ y[..., :, None])[..., 0, 0])
 right(DOT, "by_einsum", "One einsum.")(lambda x, y: torch.einsum("...j,...j->...", x, y))
 right(DOT, "even_and_odd", "The even components and the odd ones, summed apart.")(
     lambda x, y: dot(x[..., ::2], y[..., ::2]) + dot(x[..., 1::2], y[..., 1::2])
 )
 
-wrong(COSINE, "first_length_missing", "Divides by the second length only.")(
+wrong(COSINE, "first_length_missing", "Divides by the second length only.", cause="not divided by x_norm")(
     lambda x, y: quotient(dot(x, y), length(y))
 )
-wrong(COSINE, "squared_lengths", "Forgets the roots: divides by the squared lengths.")(
+wrong(COSINE, "squared_lengths", "Forgets the roots: divides by the squared lengths.", cause="no sqrt")(
     lambda x, y: quotient(dot(x, y), dot(x, x) * dot(y, y))
 )
-wrong(COSINE, "eps_added", "Adds 1e-6 to the product of the lengths: short vectors look less alike.")(
-    lambda x, y: dot(x, y) / (length(x) * length(y) + 1e-6)
-)
-wrong(COSINE, "eps_on_each_length", "Adds 1e-8 to each length, before dividing.")(
+wrong(
+    COSINE,
+    "eps_added",
+    "Adds 1e-6 to the product of the lengths: short vectors look less alike.",
+    cause="1e-06|10⁻⁶",
+)(lambda x, y: dot(x, y) / (length(x) * length(y) + 1e-6))
+wrong(COSINE, "eps_on_each_length", "Adds 1e-8 to each length, before dividing.", cause="1e-08|10⁻⁸")(
     lambda x, y: dot(x / (length(x) + 1e-8)[..., None], y / (length(y) + 1e-8)[..., None])
 )
-wrong(COSINE, "distance", "The cosine distance, 1 minus the cosine.")(lambda x, y: 1 - cosine(x, y))
-wrong(COSINE, "absolute", "Opposite vectors count as alike.")(
+wrong(COSINE, "distance", "The cosine distance, 1 minus the cosine.", cause=r"1 − s\b")(
+    lambda x, y: 1 - cosine(x, y)
+)
+wrong(COSINE, "absolute", "Opposite vectors count as alike.", cause="absolute")(
     lambda x, y: quotient(dot(x, y).abs(), length(x) * length(y))
 )
-wrong(COSINE, "sums_of_absolutes", "Takes the 1-norm for the length.")(
+wrong(COSINE, "sums_of_absolutes", "Takes the 1-norm for the length.", cause="absolute")(
     lambda x, y: quotient(dot(x, y), x.abs().sum(-1) * y.abs().sum(-1))
 )
-wrong(COSINE, "centred", "Subtracts the means first: a correlation.")(
+wrong(COSINE, "centred", "Subtracts the means first: a correlation.", cause="mean of [xy] is subtracted")(
     lambda x, y: cosine(less_the_mean(x), less_the_mean(y))
 )
-wrong(COSINE, "lengths_detached", "Treats the lengths as constants: the gradient points along y.")(
-    lambda x, y: quotient(dot(x, y), (length(x) * length(y)).detach())
-)
-wrong(COSINE, "norm_over_the_batch", "The length of the whole batch.")(
+wrong(
+    COSINE,
+    "lengths_detached",
+    "Treats the lengths as constants: the gradient points along y.",
+    cause="_norm .*for constants",
+)(lambda x, y: quotient(dot(x, y), (length(x) * length(y)).detach()))
+wrong(COSINE, "norm_over_the_batch", "The length of the whole batch.", cause="in batches")(
     lambda x, y: quotient(dot(x, y), (x.square().sum() * y.square().sum()).sqrt())
 )
-wrong(COSINE, "nan_for_zero", "Divides by the lengths without a look: NaN for a zero vector, not 0.")(
-    lambda x, y: dot(x, y) / (plain_length(x) * plain_length(y))
-)
-wrong(COSINE, "in_single", "Casts to float32 first, float64 included.")(
+wrong(
+    COSINE,
+    "nan_for_zero",
+    "Divides by the lengths without a look: NaN for a zero vector, not 0.",
+    cause="zero_vector|0 <.*not applied",
+)(lambda x, y: dot(x, y) / (plain_length(x) * plain_length(y)))
+wrong(COSINE, "in_single", "Casts to float32 first, float64 included.", cause="float32 inside")(
     lambda x, y: cosine(x.float(), y.float()).to(x.dtype)
 )
 right(COSINE, "unit_vectors", "Brings both vectors to length 1, then multiplies.")(
@@ -121,8 +153,16 @@ right(COSINE, "normalised_first", "Both vectors normalised by torch first.", eps
     lambda x, y: dot(F.normalize(x, dim=-1), F.normalize(y, dim=-1))
 )
 wrong(
-    COSINE, "product_hardly_zero", "The product at least 10⁻¹², where each length was to be.", eps="max_1e12"
+    COSINE,
+    "product_hardly_zero",
+    "The product at least 10⁻¹², where each length was to be.",
+    eps="max_1e12",
+    cause="1e-12|10⁻¹²|at least",
 )(lambda x, y: dot(x, y) / (x.norm(dim=-1) * y.norm(dim=-1)).clamp_min(1e-12))
-wrong(COSINE, "product_at_least", "The product at least 10⁻⁸, where each length was to be.", eps="max_1e8")(
-    lambda x, y: dot(x, y) / (x.norm(dim=-1) * y.norm(dim=-1)).clamp_min(1e-8)
-)
+wrong(
+    COSINE,
+    "product_at_least",
+    "The product at least 10⁻⁸, where each length was to be.",
+    eps="max_1e8",
+    cause="1e-08|10⁻⁸|at least",
+)(lambda x, y: dot(x, y) / (x.norm(dim=-1) * y.norm(dim=-1)).clamp_min(1e-8))

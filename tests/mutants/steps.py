@@ -91,24 +91,30 @@ def unpadded(x):
     return eta if x.mask is None else eta * x.mask
 
 
-wrong(BAHDANAU, "new_state_aligns", "Moves first and aligns with the new state, as Luong does.")(
-    bahdanau(eta=lambda x: x.aligned(torch.tanh(linear(x.s, x.W_s) + linear(x.y, x.W_y))))
-)
+wrong(
+    BAHDANAU,
+    "new_state_aligns",
+    "Moves first and aligns with the new state, as Luong does.",
+    cause="reads s_next where|new state",
+)(bahdanau(eta=lambda x: x.aligned(torch.tanh(linear(x.s, x.W_s) + linear(x.y, x.W_y)))))
 
 
-@wrong(BAHDANAU, via=lambda step: bahdanau(eta=step))
+@wrong(BAHDANAU, via=lambda step: bahdanau(eta=step), cause=r"\[h; s\]|pair reads|s and h are exch")
 def annotation_first(x):
     """Applies W to [h; s] instead of [s; h]."""
     e = x.h.shape[-1]
     return torch.tanh(linear(x.s, x.W[:, e:])[..., None, :] + linear(x.h, x.W[:, :e])) @ x.v
 
 
-wrong(BAHDANAU, "linear_alignment", "Forgets the alignment's tanh: the state then shifts all scores alike.")(
-    bahdanau(eta=lambda x: x.hidden(x.s) @ x.v)
-)
+wrong(
+    BAHDANAU,
+    "linear_alignment",
+    "Forgets the alignment's tanh: the state then shifts all scores alike.",
+    cause="hidden.* no (tanh|activation)",
+)(bahdanau(eta=lambda x: x.hidden(x.s) @ x.v))
 
 
-@wrong(BAHDANAU)
+@wrong(BAHDANAU, cause="no effect on what is read")
 def mean_context(*given):
     """Takes the plain mean of the annotations for the context."""
     x = Bahdanau(*given)
@@ -117,25 +123,37 @@ def mean_context(*given):
     return torch.tanh(x.moved(c)), c, alpha
 
 
-wrong(BAHDANAU, "no_softmax", "Weighs by the scores themselves.")(bahdanau(unpadded))
-wrong(BAHDANAU, "mask_ignored", "Attends to padding.")(lambda *given: bahdanau()(*given[:8]))
-wrong(BAHDANAU, "mask_zeroes_scores", "Sets the scores of padding to 0 before the softmax.")(
-    bahdanau(lambda x: over(unpadded(x), None))
+wrong(BAHDANAU, "no_softmax", "Weighs by the scores themselves.", cause="no (softmax|exp)|(η|eta) where")(
+    bahdanau(unpadded)
 )
-wrong(BAHDANAU, "word_ignored", "Does not read the previous word.")(bahdanau(y=torch.zeros_like))
-wrong(BAHDANAU, "linear_state", "Forgets the tanh of the state.")(
+wrong(BAHDANAU, "mask_ignored", "Attends to padding.", cause="mask is ignored|must not read")(
+    lambda *given: bahdanau()(*given[:8])
+)
+wrong(
+    BAHDANAU, "mask_zeroes_scores", "Sets the scores of padding to 0 before the softmax.", cause=r"exp\(0\)"
+)(bahdanau(lambda x: over(unpadded(x), None)))
+wrong(
+    BAHDANAU, "word_ignored", "Does not read the previous word.", cause=r"(\b|_)y\S* .*(ignored|not added)"
+)(bahdanau(y=torch.zeros_like))
+wrong(BAHDANAU, "linear_state", "Forgets the tanh of the state.", cause="s_next has no tanh")(
     bahdanau(returned=lambda x, alpha: (x.moved(mixed(alpha, x.h)), mixed(alpha, x.h), alpha))
 )
-wrong(BAHDANAU, "transposed_recurrence", "W_sᵀ s instead of W_s s: the shapes do not tell.")(
-    bahdanau(W_s=lambda W: W.mT)
-)
-wrong(BAHDANAU, "weights_detached", "The context passes no gradient to the alignment.")(
-    bahdanau(returned=lambda x, alpha: (*x.returned(alpha.detach())[:2], alpha))
-)
+wrong(
+    BAHDANAU,
+    "transposed_recurrence",
+    "W_sᵀ s instead of W_s s: the shapes do not tell.",
+    cause=r"W_s is .*transp|W_s\[l,b",
+)(bahdanau(W_s=lambda W: W.mT))
+wrong(
+    BAHDANAU,
+    "weights_detached",
+    "The context passes no gradient to the alignment.",
+    cause=r"^a\w* .*const",
+)(bahdanau(returned=lambda x, alpha: (*x.returned(alpha.detach())[:2], alpha)))
 _KEPT = {}
 
 
-@wrong(BAHDANAU)
+@wrong(BAHDANAU, cause="kept from call to call|not the same from call")
 def projected_once(*given):
     """Projects the annotations once a sentence and knows it by its tensor, which may have been written to since."""
     x = Bahdanau(*given)
@@ -211,33 +229,54 @@ def turned(W_c, d):
     return torch.cat([W_c[:, d:], W_c[:, :d]], -1)
 
 
-wrong(LUONG, "old_state_aligns", "Aligns with the state before the step, as Bahdanau does.")(
-    luong(lambda x: x.scores(x.s))
-)
-wrong(LUONG, "state_first", "Concatenates [s; c] where [c; s] is meant.")(
-    lambda *given: luong()(*given[:5], turned(given[5], given[0].shape[-1]), *given[6:])
-)
-wrong(LUONG, "scaled_scores", "Divides the scores by √d.")(
+wrong(
+    LUONG,
+    "old_state_aligns",
+    "Aligns with the state before the step, as Bahdanau does.",
+    cause="reads s where s_next",
+)(luong(lambda x: x.scores(x.s)))
+wrong(
+    LUONG,
+    "state_first",
+    "Concatenates [s; c] where [c; s] is meant.",
+    cause=r"s_next where c\b|c where s_next|(c and s_next|s_next and c)\b",
+)(lambda *given: luong()(*given[:5], turned(given[5], given[0].shape[-1]), *given[6:]))
+wrong(LUONG, "scaled_scores", "Divides the scores by √d.", cause=r"belong: (s|η|eta)\b.*divided by √")(
     luong(lambda x: x.scores(x.state) / math.sqrt(x.s.shape[-1]))
 )
-wrong(LUONG, "no_context", "The last annotation for the context: the decoder without attention.")(
-    luong(context=lambda x, alpha: x.h[..., -1, :].expand(x.state.shape))
+wrong(
+    LUONG,
+    "no_context",
+    "The last annotation for the context: the decoder without attention.",
+    cause=r"\bc\b.*last|last annotation|no effect on what is",
+)(luong(context=lambda x, alpha: x.h[..., -1, :].expand(x.state.shape)))
+wrong(LUONG, "linear_output", "Forgets the tanh after W_c.", cause="h_tilde has no tanh")(
+    luong(squash=lambda z: z)
 )
-wrong(LUONG, "linear_output", "Forgets the tanh after W_c.")(luong(squash=lambda z: z))
-wrong(LUONG, "logits", "Returns logits where probabilities are promised.")(luong(law=lambda logits: logits))
-wrong(LUONG, "log_probabilities", "Returns log-probabilities.")(
+wrong(LUONG, "logits", "Returns logits where probabilities are promised.", cause=r"P reads o\b|no softmax")(
+    luong(law=lambda logits: logits)
+)
+wrong(LUONG, "log_probabilities", "Returns log-probabilities.", cause="logarithm of P is")(
     luong(law=lambda logits: torch.log_softmax(logits, -1))
 )
-wrong(LUONG, "padding_attended", "Attends to padding.")(lambda *given: luong()(*given[:7]))
+wrong(LUONG, "padding_attended", "Attends to padding.", cause="mask is ignored|must not read")(
+    lambda *given: luong()(*given[:7])
+)
 wrong(
-    LUONG, "zeros_for_padding", "Zeroes the annotations of padding, and lets the softmax run over all: e⁰."
+    LUONG,
+    "zeros_for_padding",
+    "Zeroes the annotations of padding, and lets the softmax run over all: e⁰.",
+    cause=r"exp\(0\)",
 )(luong(alpha=lambda eta, mask: over(eta, None)))
-wrong(LUONG, "word_unread", "Does not read the previous word.")(
+wrong(LUONG, "word_unread", "Does not read the previous word.", cause=r"(\b|_)y\S* .*(ignored|not added)")(
     lambda *given: luong()(given[0], torch.zeros_like(given[1]), *given[2:])
 )
-wrong(LUONG, "output_for_state", "Returns h̃ as the state, too (input feeding misread).")(
-    luong(returned=lambda state, h_tilde, law, alpha: (h_tilde, h_tilde.clone(), law, alpha))
-)
+wrong(
+    LUONG,
+    "output_for_state",
+    "Returns h̃ as the state, too (input feeding misread).",
+    cause="s_next .*h_tilde|h_tilde .*s_next",
+)(luong(returned=lambda state, h_tilde, law, alpha: (h_tilde, h_tilde.clone(), law, alpha)))
 right(LUONG, "in_seven_steps", "Step by step.")(luong())
 
 

@@ -21,22 +21,32 @@ def residual(join=lambda x, y: x + y, read=lambda x: x):
     return lambda x, W_1, b_1, W_2, b_2: join(x, layer(read(x), W_1, b_1, W_2, b_2))
 
 
-wrong(RESIDUAL, "row_forgotten", "The layer alone.")(residual(lambda x, y: y))
-wrong(RESIDUAL, "row_detached", "No gradient passes beside the layer.")(residual(lambda x, y: x.detach() + y))
-wrong(RESIDUAL, "layer_detached", "No gradient of the row passes through the layer.")(
-    residual(read=lambda x: x.detach())
+wrong(RESIDUAL, "row_forgotten", "The layer alone.", cause=r"\bx\S* is not added")(residual(lambda x, y: y))
+wrong(RESIDUAL, "row_detached", "No gradient passes beside the layer.", cause=r"\bx .*for a constant|beside")(
+    residual(lambda x, y: x.detach() + y)
 )
-wrong(RESIDUAL, "halved", "The mean of both.")(residual(lambda x, y: (x + y) / 2))
-wrong(RESIDUAL, "added_twice", "The layer adds the row itself, and the row is added again.")(
-    residual(lambda x, y: x + (x + y))
+wrong(
+    RESIDUAL,
+    "layer_detached",
+    "No gradient of the row passes through the layer.",
+    cause=r"\bx .*for a constant|through the layer",
+)(residual(read=lambda x: x.detach()))
+wrong(RESIDUAL, "halved", "The mean of both.", cause=r"halved|0\.5 times")(residual(lambda x, y: (x + y) / 2))
+wrong(
+    RESIDUAL,
+    "added_twice",
+    "The layer adds the row itself, and the row is added again.",
+    cause=r"\bx is added to|twice",
+)(residual(lambda x, y: x + (x + y)))
+wrong(RESIDUAL, "taken_away", "Subtracts what the layer gives.", cause=r"\by.* is subtracted|sign of y \(")(
+    residual(lambda x, y: x - y)
 )
-wrong(RESIDUAL, "taken_away", "Subtracts what the layer gives.")(residual(lambda x, y: x - y))
-wrong(RESIDUAL, "normalised_first", "The layer reads the row normalised.")(
+wrong(RESIDUAL, "normalised_first", "The layer reads the row normalised.", cause="normalised")(
     residual(read=lambda x: F.layer_norm(x, x.shape[-1:]))
 )
 
 
-@wrong(RESIDUAL)
+@wrong(RESIDUAL, cause="writes to its input")
 def added_in_place(x, W_1, b_1, W_2, b_2):
     """Leaves the sum in the caller's tensor."""
     y = x + layer(x, W_1, b_1, W_2, b_2)
@@ -72,25 +82,29 @@ def added(join):
     return lambda x, r, gamma, beta, eps: norm(join(x, r), gamma, beta, eps)
 
 
-wrong(ADD_NORM, "added_after", "x + layer_norm(r).")(
+wrong(ADD_NORM, "added_after", "x + layer_norm(r).", cause=r"\bx\S* is not added")(
     lambda x, r, gamma, beta, eps: x + norm(r, gamma, beta, eps)
 )
-wrong(ADD_NORM, "row_left_out", "Normalises what the sublayer gave alone.")(added(lambda x, r: r + 0 * x))
-wrong(ADD_NORM, "each_normalised", "layer_norm(x) + layer_norm(r).")(
+wrong(ADD_NORM, "row_left_out", "Normalises what the sublayer gave alone.", cause=r"\bx\S* is (not|ignored)")(
+    added(lambda x, r: r + 0 * x)
+)
+wrong(ADD_NORM, "each_normalised", "layer_norm(x) + layer_norm(r).", cause="each (is|of)|apart")(
     lambda x, r, gamma, beta, eps: norm(x, gamma, beta, eps) + norm(r, gamma, beta, eps)
 )
-wrong(ADD_NORM, "mean_of_both", "(x + r)/2: only ε tells.")(added(lambda x, r: (x + r) / 2))
-wrong(ADD_NORM, "difference", "x − r.")(added(lambda x, r: x - r))
-wrong(ADD_NORM, "way_past_detached", "No gradient passes beside the sublayer.")(
+wrong(ADD_NORM, "mean_of_both", "(x + r)/2: only ε tells.", cause=r"halved|by 2\b|4 times")(
+    added(lambda x, r: (x + r) / 2)
+)
+wrong(ADD_NORM, "difference", "x − r.", cause=r"\br\S* is subtracted|sign of r\b")(added(lambda x, r: x - r))
+wrong(ADD_NORM, "way_past_detached", "No gradient passes beside the sublayer.", cause=r"reaches x\b")(
     added(lambda x, r: x.detach() + r)
 )
-wrong(ADD_NORM, "gain_left_out", "Forgets γ; invisible while it is 1.")(
+wrong(ADD_NORM, "gain_left_out", "Forgets γ; invisible while it is 1.", cause="not .*by γ|gamma is ignored")(
     lambda x, r, gamma, beta, eps: norm(x + r, torch.ones_like(gamma) + 0 * gamma, beta, eps)
 )
-wrong(ADD_NORM, "eps_of_its_own", "Keeps 1e-5 whatever ε is passed.")(
+wrong(ADD_NORM, "eps_of_its_own", "Keeps 1e-5 whatever ε is passed.", cause="eps.*(1e-05|ignored)")(
     lambda x, r, gamma, beta, eps: norm(x + r, gamma, beta, 1e-5)
 )
-wrong(ADD_NORM, "normalised_twice", "Normalises what was normalised.")(
+wrong(ADD_NORM, "normalised_twice", "Normalises what was normalised.", cause="twice|again")(
     lambda x, r, gamma, beta, eps: norm(norm(x + r, gamma, beta, eps), gamma, beta, eps)
 )
 

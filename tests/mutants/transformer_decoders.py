@@ -58,44 +58,60 @@ def of_decoder(s, x):
     return s + 0 * x if s.shape == x.shape else x
 
 
-wrong(LAYER, "sees_the_next", "A diagonal off by one: each place sees its successor.")(
-    layer_of(ahead=lambda y: 1)
+wrong(
+    LAYER,
+    "sees_the_next",
+    "A diagonal off by one: each place sees its successor.",
+    cause="too many is seen|depends on later positions",
+)(layer_of(ahead=lambda y: 1))
+sees_all = wrong(LAYER, "sees_all", "Self-attention without a mask.", cause="look-ahead")(
+    layer_of(ahead=lambda y: y.shape[-2])
 )
-sees_all = wrong(LAYER, "sees_all", "Self-attention without a mask.")(layer_of(ahead=lambda y: y.shape[-2]))
-wrong(LAYER, "not_itself", "A diagonal off by one: no place sees itself.")(layer_of(ahead=lambda y: -1))
-wrong(LAYER, "source_padding_seen", "No mask for the source.")(
-    lambda y, x, *inputs: layer(y, x, *inputs[:19])
+wrong(LAYER, "not_itself", "A diagonal off by one: no place sees itself.", cause="too few is seen")(
+    layer_of(ahead=lambda y: -1)
 )
-wrong(LAYER, "mask_of_the_first", "The first token's mask of the source for all tokens.")(
-    altering(layer, {21: lambda mask: None if mask is None else mask[..., :1, :].expand(mask.shape)})
-)
-wrong(LAYER, "keys_of_the_decoder", "Cross-attention asks the target where the lengths let it.")(
-    layer_of(lambda y, x, S, a, C, *rest: composed(y, x, S, a, lambda s, x: C(s, of_decoder(s, x)), *rest))
-)
-wrong(LAYER, "cross_first", "Cross-attention before self-attention.")(
+wrong(
+    LAYER,
+    "source_padding_seen",
+    "No mask for the source.",
+    cause=r"mask is ignored|mask\S* is not applied|must not read",
+)(lambda y, x, *inputs: layer(y, x, *inputs[:19]))
+wrong(
+    LAYER, "mask_of_the_first", "The first token's mask of the source for all tokens.", cause="mask the first"
+)(altering(layer, {21: lambda mask: None if mask is None else mask[..., :1, :].expand(mask.shape)}))
+wrong(
+    LAYER,
+    "keys_of_the_decoder",
+    "Cross-attention asks the target where the lengths let it.",
+    cause=r"\bs\b.*where x\b|x is ignored|\b(n = m|m = n)\b",
+)(layer_of(lambda y, x, S, a, C, *rest: composed(y, x, S, a, lambda s, x: C(s, of_decoder(s, x)), *rest)))
+wrong(LAYER, "cross_first", "Cross-attention before self-attention.", cause="cross.*(first|before)")(
     layer_of(lambda y, x, S, a, C, b, N, c: post(post(b(y + C(y, x)), S, a), N, c))
 )
-wrong(LAYER, "asked_by_the_input", "The source is asked by the layer's input, not by what it became.")(
-    layer_of(lambda y, x, S, a, C, b, N, c: post(b(post(y, S, a) + C(y, x)), N, c))
-)
-wrong(LAYER, "no_sum_around_cross", "Forgets the row beside the cross-attention.")(
-    layer_of(lambda y, x, S, a, C, b, N, c: post(b(C(post(y, S, a), x)), N, c))
-)
+wrong(
+    LAYER,
+    "asked_by_the_input",
+    "The source is asked by the layer's input, not by what it became.",
+    cause=r"\by\b.* where s\b",
+)(layer_of(lambda y, x, S, a, C, b, N, c: post(b(post(y, S, a) + C(y, x)), N, c)))
+wrong(
+    LAYER, "no_sum_around_cross", "Forgets the row beside the cross-attention.", cause=r"s\[\S* is not added"
+)(layer_of(lambda y, x, S, a, C, b, N, c: post(b(C(post(y, S, a), x)), N, c)))
 
 
-@wrong(LAYER)
+@wrong(LAYER, cause="(gamma|γ)_3.* (ignored|belongs)")
 def norms_of_an_encoder(y, x, *inputs):
     """The second normalization's gain and bias in the third place too."""
     unused = 0 * (inputs[16] + inputs[17])
     return layer(y, x, *inputs[:16], inputs[10] + unused, inputs[11], *inputs[18:])
 
 
-source_normalised = wrong(LAYER, "source_normalised", "The source normalised once more.")(
-    lambda y, x, *inputs: layer(y, F.layer_norm(x, x.shape[-1:]), *inputs)
-)
-encoder_frozen = wrong(LAYER, "encoder_frozen", "No gradient reaches the encoder.")(
-    lambda y, x, *inputs: layer(y, x.detach() + 0 * x, *inputs)
-)
+source_normalised = wrong(
+    LAYER, "source_normalised", "The source normalised once more.", cause=r"\bx is normalised|mean of x\b"
+)(lambda y, x, *inputs: layer(y, F.layer_norm(x, x.shape[-1:]), *inputs))
+encoder_frozen = wrong(
+    LAYER, "encoder_frozen", "No gradient reaches the encoder.", cause=r"no gradient reaches x\b"
+)(lambda y, x, *inputs: layer(y, x.detach() + 0 * x, *inputs))
 right(LAYER, "by_heads", "The heads one after another.")(lambda y, x, *inputs: layer(y, x, *inputs))
 
 
@@ -139,33 +155,48 @@ def unused(inputs):
     return 0 * sum(W.sum() for W in inputs[:18])
 
 
-wrong(DECODER, "shared_layers", "The first layer's weights in every layer.")(
+wrong(DECODER, "shared_layers", "The first layer's weights in every layer.", cause="first layer|layer 0")(
     lambda y, x, *inputs: stack(y, x, *inputs, order=[0] * depth(inputs)) + unused(inputs)
 )
-wrong(DECODER, "layers_reversed", "The last layer first.")(
+wrong(DECODER, "layers_reversed", "The last layer first.", cause=r"from the end along L\b|last layer first")(
     lambda y, x, *inputs: stack(y, x, *inputs, order=range(depth(inputs) - 1, -1, -1))
 )
-wrong(DECODER, "first_layer_masked", "The source's padding seen from the second layer on.")(
-    lambda y, x, *inputs: stack(y, x, *inputs, seen=lambda t: t == 0)
-)
-wrong(DECODER, "first_layer_causal", "Later places seen from the second layer on.")(
+wrong(
+    DECODER,
+    "first_layer_masked",
+    "The source's padding seen from the second layer on.",
+    cause=r"mask\S* is not applied|must not read",
+)(lambda y, x, *inputs: stack(y, x, *inputs, seen=lambda t: t == 0))
+wrong(DECODER, "first_layer_causal", "Later places seen from the second layer on.", cause="look-ahead")(
     lambda y, x, *inputs: stack(y, x, *inputs, above=sees_all)
 )
-wrong(DECODER, "source_changes", "The source normalised once more for every layer above the first.")(
-    lambda y, x, *inputs: stack(y, x, *inputs, above=source_normalised)
-)
-wrong(DECODER, "normed_again", "A normalization after the last layer.")(
+wrong(
+    DECODER,
+    "source_changes",
+    "The source normalised once more for every layer above the first.",
+    cause=r"\bx is normalised|mean of x\b",
+)(lambda y, x, *inputs: stack(y, x, *inputs, above=source_normalised))
+wrong(DECODER, "normed_again", "A normalization after the last layer.", cause="normalised")(
     lambda y, x, *inputs: normed(stack(y, x, *inputs), inputs[18])
 )
-wrong(DECODER, "last_layer_left_out", "One layer too few, where there is more than one.")(
-    lambda y, x, *inputs: stack(y, x, *inputs, order=range(max(depth(inputs) - 1, 1))) + unused(inputs)
-)
-wrong(DECODER, "source_of_the_first_layer", "Gradient reaches the source through the first layer only.")(
-    lambda y, x, *inputs: stack(y, x, *inputs, above=encoder_frozen)
-)
-wrong(DECODER, "cross_weights_shared", "All layers ask with the first one's matrices.")(
-    altering(stack, dict.fromkeys(range(8, 12), lambda W: W[:1].expand_as(W) + 0 * W))
-)
+wrong(
+    DECODER,
+    "last_layer_left_out",
+    "One layer too few, where there is more than one.",
+    cause="last layer|L − 1 in the place of L",
+)(lambda y, x, *inputs: stack(y, x, *inputs, order=range(max(depth(inputs) - 1, 1))) + unused(inputs))
+wrong(
+    DECODER,
+    "source_of_the_first_layer",
+    "Gradient reaches the source through the first layer only.",
+    cause=r"gradient (of|reaches) x\b",
+)(lambda y, x, *inputs: stack(y, x, *inputs, above=encoder_frozen))
+wrong(
+    DECODER,
+    "cross_weights_shared",
+    "All layers ask with the first one's matrices.",
+    cause=r"C_q.*(first|\[0)|first layer",
+)(altering(stack, dict.fromkeys(range(8, 12), lambda W: W[:1].expand_as(W) + 0 * W)))
 right(DECODER, "layer_by_layer", "A loop over the layers, and over the heads in each.")(
     lambda y, x, *inputs: stack(y, x, *inputs)
 )

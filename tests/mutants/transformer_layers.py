@@ -74,36 +74,39 @@ def layer(x, *inputs, one=attend):
     return layer_of(composed, attention=lambda x, W, mask: heads(x, x, W, mask, one))(x, *inputs)
 
 
-wrong(LAYER, "no_sum_around_attention", "Forgets the row beside the attention.")(
+wrong(LAYER, "no_sum_around_attention", "Forgets the row beside the attention.", cause=r"\bx\S* is not")(
     layer_of(lambda x, A, a, N, n: post(a(A(x)), N, n))
 )
-wrong(LAYER, "no_sum_around_network", "Forgets the row beside the network.")(
+wrong(LAYER, "no_sum_around_network", "Forgets the row beside the network.", cause=r"\bs\S* is not added")(
     layer_of(lambda x, A, a, N, n: n(N(post(x, A, a))))
 )
 
 
-@wrong(LAYER)
+@wrong(LAYER, cause="(gamma|beta)_2 .*ignored|where (gamma|beta)_2")
 def one_norm_for_both(x, *inputs):
     """The first gain and bias in both places."""
     unused = 0 * (inputs[10].sum() + inputs[11].sum())
     return layer_of(lambda x, A, a, N, n: post(post(x, A, a), N, a))(x, *inputs) + unused
 
 
-wrong(LAYER, "norms_exchanged", "The second gain and bias first.")(
+wrong(LAYER, "norms_exchanged", "The second gain and bias first.", cause="of 1 and 2|gamma_1 and gamma_2")(
     layer_of(lambda x, A, a, N, n: post(post(x, A, n), N, a))
 )
-wrong(LAYER, "normalised_before", "Normalised before each sublayer, as GPT-2 is.")(
+wrong(LAYER, "normalised_before", "Normalised before each sublayer, as GPT-2 is.", cause="norm=pre")(
     layer_of(lambda x, A, a, N, n: pre(pre(x, A, a), N, n))
 )
-wrong(LAYER, "sum_after_norm", "x + layer_norm(sublayer(x)).")(
+wrong(LAYER, "sum_after_norm", "x + layer_norm(sublayer(x)).", cause=r"\b[xs]\S* is not added")(
     layer_of(lambda x, A, a, N, n: after(after(x, A, a), N, n))
 )
-wrong(LAYER, "input_added_again", "The second sum adds the layer's input.")(
+wrong(LAYER, "input_added_again", "The second sum adds the layer's input.", cause="norm.*reads x where s")(
     layer_of(lambda x, A, a, N, n: n(x + N(post(x, A, a))))
 )
-wrong(LAYER, "side_by_side", "The network reads the layer's input, not what attention made of it.")(
-    layer_of(lambda x, A, a, N, n: n(post(x, A, a) + N(x)))
-)
+wrong(
+    LAYER,
+    "side_by_side",
+    "The network reads the layer's input, not what attention made of it.",
+    cause="relu.*reads x where s",
+)(layer_of(lambda x, A, a, N, n: n(post(x, A, a) + N(x))))
 
 
 def normed(y, eps):
@@ -111,16 +114,21 @@ def normed(y, eps):
     return F.layer_norm(y, y.shape[-1:], eps=eps)
 
 
-wrong(LAYER, "normalised_at_the_end", "One normalization too many, without gain and bias.")(
-    lambda x, *inputs: normed(layer(x, *inputs), inputs[12])
-)
-wrong(LAYER, "mask_transposed", "Rows and columns of the mask exchanged.")(
+wrong(
+    LAYER,
+    "normalised_at_the_end",
+    "One normalization too many, without gain and bias.",
+    cause=r"normali\w+ (too|again|twice)",
+)(lambda x, *inputs: normed(layer(x, *inputs), inputs[12]))
+wrong(LAYER, "mask_transposed", "Rows and columns of the mask exchanged.", cause="axes swapped.*mask")(
     altering(layer, {14: lambda mask: None if mask is None else mask.mT})
 )
-wrong(LAYER, "mask_inverted", "True taken for “may not attend”.")(altering(layer, {14: inverse}))
+wrong(LAYER, "mask_inverted", "True taken for “may not attend”.", cause="(polarity|condition).*inverted")(
+    altering(layer, {14: inverse})
+)
 
 
-@wrong(LAYER)
+@wrong(LAYER, cause="wrong axis|must not read|over tokens")
 def normalised_over_tokens(x, *inputs):
     """The second normalization over the tokens, as batch normalization does."""
     r = layer_of(lambda x, A, a, N, n: post(post(x, A, a), N, lambda r: r))(x, *inputs)
@@ -148,12 +156,21 @@ ANNOTATED = {"norm": "pre", "eps": "outside", "divisor": "unbiased"}
 right(LAYER, "annotated", "The Annotated Transformer's layer, by its conventions.", **ANNOTATED)(
     normed_by(annotated_norm, annotated_norm)
 )
-wrong(LAYER, "annotated_once", "ε outside the root in the first normalization alone.", **ANNOTATED)(
-    normed_by(annotated_norm, norm)
-)
-wrong(LAYER, "gain_plus_one_once", "1 + γ in the first normalization alone.", norm="pre", gain="one_plus")(
-    normed_by(lambda x, W, eps: norm(x, (1 + W[0], W[1]), eps), norm)
-)
+wrong(
+    LAYER,
+    "annotated_once",
+    "The first normalization alone divides by the unbiased deviation plus ε.",
+    **ANNOTATED,
+    cause="inside the (root|sqrt)|eps=inside|biased",
+)(normed_by(annotated_norm, norm))
+wrong(
+    LAYER,
+    "gain_plus_one_once",
+    "1 + γ in the first normalization alone.",
+    norm="pre",
+    gain="one_plus",
+    cause="1 is (subtracted from gamma_2|not added)",
+)(normed_by(lambda x, W, eps: norm(x, (1 + W[0], W[1]), eps), norm))
 
 
 right(LAYER, "head_by_head", "The heads one after another.")(lambda x, *inputs: layer(x, *inputs))
@@ -224,33 +241,45 @@ def unused(inputs):
     return 0 * sum(W.sum() for W in inputs[:12])
 
 
-wrong(ENCODER, "shared_layers", "The first layer's weights in every layer.")(
+wrong(ENCODER, "shared_layers", "The first layer's weights in every layer.", cause=r"first layer|\[0,")(
     lambda x, *inputs: stack(x, *inputs, order=[0] * depth(inputs)) + unused(inputs)
 )
-wrong(ENCODER, "layers_reversed", "The last layer first.")(
+wrong(ENCODER, "layers_reversed", "The last layer first.", cause="from the end along L")(
     lambda x, *inputs: stack(x, *inputs, order=range(depth(inputs) - 1, -1, -1))
 )
-wrong(ENCODER, "last_layer_left_out", "One layer too few, where there is more than one.")(
+wrong(ENCODER, "last_layer_left_out", "One layer too few, where there is more than one.", cause="L − 1")(
     lambda x, *inputs: stack(x, *inputs, order=range(max(depth(inputs) - 1, 1))) + unused(inputs)
 )
-wrong(ENCODER, "first_layer_masked", "The mask used in the first layer only.")(
-    lambda x, *inputs: stack(x, *inputs, seen=lambda t, top: t == 0)
-)
-wrong(ENCODER, "last_layer_masked", "The mask used in the last layer only.")(
-    lambda x, *inputs: stack(x, *inputs, seen=lambda t, top: t == top)
-)
-wrong(ENCODER, "normed_again", "A normalization after the last layer.")(
-    lambda x, *inputs: normed(stack(x, *inputs), inputs[12])
-)
-wrong(ENCODER, "tokens_added_to_every_layer", "Adds the embedded tokens before every layer but the first.")(
-    lambda x, *inputs: stack(x, *inputs, read=lambda t, x, first: x + first if t else x)
-)
-wrong(ENCODER, "norms_of_the_first_layer", "All layers have the first one's gains and biases.")(
-    altering(stack, dict.fromkeys((5, 6, 11, 12), lambda W: W[:1].expand_as(W) + 0 * W))
-)
+wrong(
+    ENCODER,
+    "first_layer_masked",
+    "The mask used in the first layer only.",
+    cause="must not read|mask.*(first|one) layer",
+)(lambda x, *inputs: stack(x, *inputs, seen=lambda t, top: t == 0))
+wrong(
+    ENCODER,
+    "last_layer_masked",
+    "The mask used in the last layer only.",
+    cause="must not read|mask.*(last|one) layer",
+)(lambda x, *inputs: stack(x, *inputs, seen=lambda t, top: t == top))
+wrong(
+    ENCODER, "normed_again", "A normalization after the last layer.", cause=r"normali\w+ (too|again|twice)"
+)(lambda x, *inputs: normed(stack(x, *inputs), inputs[12]))
+wrong(
+    ENCODER,
+    "tokens_added_to_every_layer",
+    "Adds the embedded tokens before every layer but the first.",
+    cause=r"\bx is added to|H\[0",
+)(lambda x, *inputs: stack(x, *inputs, read=lambda t, x, first: x + first if t else x))
+wrong(
+    ENCODER,
+    "norms_of_the_first_layer",
+    "All layers have the first one's gains and biases.",
+    cause=r"(gamma|beta)_\d.*first|first layer",
+)(altering(stack, dict.fromkeys((5, 6, 11, 12), lambda W: W[:1].expand_as(W) + 0 * W)))
 
 
-@wrong(ENCODER)
+@wrong(ENCODER, cause=r"reaches x\b|\bH .*for a constant")
 def lower_layers_frozen(x, *inputs):
     """No gradient passes below the last layer."""
     top = depth(inputs) - 1

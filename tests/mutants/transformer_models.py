@@ -25,33 +25,40 @@ def divided(e):
     return e / e.sum(-1, keepdim=True)
 
 
-wrong(OUTPUT, "over_the_places", "Softmax over the places.")(output(lambda logits: logits.softmax(-2)))
+wrong(OUTPUT, "over_the_places", "Softmax over the places.", cause="wrong axis")(
+    output(lambda logits: logits.softmax(-2))
+)
 
 
-@wrong(OUTPUT)
+@wrong(OUTPUT, cause=r"is divided by √\(?d_model")
 def scaled(x, W_vocab):
     """Logits divided by √d_model, as scores are."""
     logits = x @ W_vocab / x.shape[-1] ** 0.5
     return logits.softmax(-1), logits
 
 
-wrong(OUTPUT, "softmax_twice", "Softmax of probabilities.")(
+wrong(OUTPUT, "softmax_twice", "Softmax of probabilities.", cause=r"softmax is taken of p\b")(
     output(lambda logits: logits.softmax(-1).softmax(-1))
 )
-wrong(OUTPUT, "in_logarithms", "Logarithms of the probabilities.")(
+wrong(OUTPUT, "in_logarithms", "Logarithms of the probabilities.", cause="logarithm of p is")(
     output(lambda logits: logits.log_softmax(-1))
 )
-wrong(OUTPUT, "each_by_itself", "A sigmoid for each word: they do not sum to 1.")(output(torch.sigmoid))
-wrong(OUTPUT, "largest_subtracted", "Returns the logits as they were made safe for the softmax.")(
-    output(lambda logits: logits.softmax(-1), lambda logits: logits - logits.amax(-1, keepdim=True))
+wrong(OUTPUT, "each_by_itself", "A sigmoid for each word: they do not sum to 1.", cause="sigmoid")(
+    output(torch.sigmoid)
 )
-wrong(OUTPUT, "exchanged", "Logits first.")(
+wrong(
+    OUTPUT,
+    "largest_subtracted",
+    "Returns the logits as they were made safe for the softmax.",
+    cause="logits .*largest|largest .*logits",
+)(output(lambda logits: logits.softmax(-1), lambda logits: logits - logits.amax(-1, keepdim=True)))
+wrong(OUTPUT, "exchanged", "Logits first.", cause="results are exchanged")(
     lambda x, W_vocab: output(lambda logits: logits.softmax(-1))(x, W_vocab)[::-1]
 )
-wrong(OUTPUT, "not_shifted", "Exponentials of the logits as they are: large ones overflow.")(
-    output(lambda logits: divided(logits.exp()))
-)
-wrong(OUTPUT, "table_frozen", "No gradient reaches the words' vectors.")(
+wrong(
+    OUTPUT, "not_shifted", "Exponentials of the logits as they are: large ones overflow.", cause="overflows"
+)(output(lambda logits: divided(logits.exp())))
+wrong(OUTPUT, "table_frozen", "No gradient reaches the words' vectors.", cause="no gradient reaches W_vocab")(
     lambda x, W_vocab: output(lambda logits: logits.softmax(-1), lambda logits: logits + 0 * W_vocab.sum())(
         x, W_vocab.detach()
     )
@@ -113,30 +120,48 @@ def model(embed=embedded, target=None, table=lambda E: E, law=lambda logits: log
     )
 
 
-wrong(MODEL, "positions_from_one", "Counts positions from 1.")(
+wrong(MODEL, "positions_from_one", "Counts positions from 1.", cause="t counts from 1")(
     model(lambda ids, E: embedded(ids, E, start=1))
 )
-wrong(MODEL, "not_scaled", "Embeddings as they stand in the table.")(
+wrong(MODEL, "not_scaled", "Embeddings as they stand in the table.", cause="scale is missing: [XY]")(
     model(lambda ids, E: embedded(ids, E, 1.0))
 )
-wrong(MODEL, "positions_scaled", "√d_model multiplies the positions too.")(
+wrong(MODEL, "positions_scaled", "√d_model multiplies the positions too.", cause=r"\bPE\b.* multiplied")(
     model(lambda ids, E: embedded(ids, E, 1.0) * E.shape[-1] ** 0.5)
 )
-wrong(MODEL, "target_without_positions", "No positions in the target.")(
+wrong(MODEL, "target_without_positions", "No positions in the target.", cause="PE.* is not added in Y")(
     model(target=lambda ids, E: E[ids] * E.shape[-1] ** 0.5)
 )
-wrong(MODEL, "padding_in_cross", "The decoder sees the source's padding.")(model(hide=(True, False)))
-wrong(MODEL, "padding_in_encoder", "The encoder sees its padding, the decoder does not.")(
-    model(hide=(False, True))
+wrong(
+    MODEL,
+    "padding_in_cross",
+    "The decoder sees the source's padding.",
+    cause=r"must not read|mask is ignored in|mask\S* is not applied",
+)(model(hide=(True, False)))
+wrong(
+    MODEL,
+    "padding_in_encoder",
+    "The encoder sees its padding, the decoder does not.",
+    cause=r"must not read|mask is ignored in|mask\S* is not applied",
+)(model(hide=(False, True)))
+wrong(MODEL, "table_shifted", "The output's table is off by one row.", cause=r"\bE\b.*(moved|row)")(
+    model(table=lambda E: E.roll(1, 0))
 )
-wrong(MODEL, "table_shifted", "The output's table is off by one row.")(model(table=lambda E: E.roll(1, 0)))
-wrong(MODEL, "sequences_exchanged", "Source and target exchanged where their lengths let them.")(
-    lambda s, t, E, *inputs: model()(*((t, s) if s.shape == t.shape else (s, t)), E, *inputs)
+wrong(
+    MODEL,
+    "sequences_exchanged",
+    "Source and target exchanged where their lengths let them.",
+    cause="(s and t|t and s) are exchanged",
+)(lambda s, t, E, *inputs: model()(*((t, s) if s.shape == t.shape else (s, t)), E, *inputs))
+wrong(MODEL, "logits_returned", "Returns logits.", cause="reads logits where|no softmax")(
+    model(law=lambda logits: logits)
 )
-wrong(MODEL, "logits_returned", "Returns logits.")(model(law=lambda logits: logits))
-wrong(MODEL, "output_untied", "The output's table learns nothing: it was copied.")(
-    model(table=lambda E: E.detach())
-)
+wrong(
+    MODEL,
+    "output_untied",
+    "The output's table learns nothing: it was copied.",
+    cause=r"gradient of E\b|\bE\b.*constant",
+)(model(table=lambda E: E.detach()))
 right(MODEL, "plainly", "Loops over layers and heads.")(model())
 right(MODEL, "written_one_by_one", "The target a token at a time, as in use.")(model(write=token_by_token))
 right(MODEL, "not_scaled_by_name", "Embeddings as they stand, by that convention.", embedding_scale="one")(

@@ -31,6 +31,8 @@ from tests.mutants.recurrent_layers import STACKED, ends, layered
 from tests.mutants.transformer_layers import ENCODER, LAYER, composed, depth, layer, layer_of, own, parts
 
 HALF, BRAIN = torch.float16, torch.bfloat16
+BACK = "bfloat16|gradient of"
+"""The cause where gradients are rounded."""
 TILE = 128
 """Rows of a tile, or of a buffer."""
 LARGE = 2 * TILE
@@ -51,28 +53,34 @@ def blocks_of_64(size):
 # One call -----------------------------------------------------------------------------------------------------------------
 
 
-@wrong(HEADS)
+@wrong(HEADS, cause=r"scale is fixed|√\(?64|h = 12\b")
 def scale_of_twelve_heads(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Takes heads to be 64 wide where there are twelve, as in the model that it was written for."""
     scale = 1 / 8 if len(W_q) == 12 else None
     return merged(several(x, y, W_q, W_k, W_v, mask, scale)) @ W_o
 
 
-@imprecise(HEADS)
+@imprecise(HEADS, cause=r"\bfloat16|gradient of W_o")
 def joining_weights_back_in_half(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Rounds the gradient of the weights that join the heads to float16 where rows are whole blocks."""
     return merged(several(x, y, W_q, W_k, W_v, mask)) @ rounded_back(W_o, HALF, blocks(x.shape[-1]))
 
 
-wrong(sums.ADD_NORM, "eps_of_one_width", "The kernel for rows of 768 entries has ε built in.")(
-    lambda x, r, gamma, beta, eps: sums.norm(x + r, gamma, beta, 1e-5 if x.shape[-1] == 768 else eps)
-)
-imprecise("attention.softmax", "weights_of_a_vocabulary_in_half", "Holds thousands of them in float16.")(
-    lambda s, mask=None: rounded(weights(s, mask), HALF, s.shape[-1] >= MANY_THOUSANDS)
-)
+wrong(
+    sums.ADD_NORM,
+    "eps_of_one_width",
+    "The kernel for rows of 768 entries has ε built in.",
+    cause=r"(eps|ε) is (not read|ignored|fixed)|\b768\b",
+)(lambda x, r, gamma, beta, eps: sums.norm(x + r, gamma, beta, 1e-5 if x.shape[-1] == 768 else eps))
+imprecise(
+    "attention.softmax",
+    "weights_of_a_vocabulary_in_half",
+    "Holds thousands of them in float16.",
+    cause=r"\bfloat16",
+)(lambda s, mask=None: rounded(weights(s, mask), HALF, s.shape[-1] >= MANY_THOUSANDS))
 
 
-@imprecise(NORM)
+@imprecise(NORM, cause="bfloat16")
 def deviation_of_thousands_in_bfloat16(x, gamma, beta, eps):
     """Holds the deviation of rows of thousands of entries in bfloat16."""
     centred = x - x.mean(-1, keepdim=True)
@@ -80,26 +88,26 @@ def deviation_of_thousands_in_bfloat16(x, gamma, beta, eps):
     return gamma * centred / rounded(deviation, BRAIN, x.shape[-1] >= MANY_THOUSANDS) + beta
 
 
-@imprecise("attention.bahdanau_step")
+@imprecise("attention.bahdanau_step", cause=r"bfloat16|gradient of h\b")
 def annotations_back_in_bfloat16(*inputs):
     """Rounds the gradient of the annotations to bfloat16 where a sentence is whole blocks of 64."""
     s, y, h, *rest = inputs
     return steps.bahdanau()(s, y, rounded_back(h, BRAIN, blocks_of_64(h.shape[-2])), *rest)
 
 
-imprecise(recurrent.CELL, "inflow_back_in_bfloat16", "Rounds the gradient of inflows of whole blocks.")(
-    recurrent.cell(lambda z: torch.tanh(rounded_back(z, BRAIN, blocks(z.shape[-1]))))
-)
+imprecise(
+    recurrent.CELL, "inflow_back_in_bfloat16", "Rounds the gradient of inflows of whole blocks.", cause=BACK
+)(recurrent.cell(lambda z: torch.tanh(rounded_back(z, BRAIN, blocks(z.shape[-1])))))
 
 
-@imprecise("objectives.linear_cross_entropy")
+@imprecise("objectives.linear_cross_entropy", cause=BACK)
 def scores_of_words_back_in_bfloat16(x, W, y, epsilon):
     """Rounds the gradient of the scores to bfloat16 where the words are whole blocks."""
     s = torch.where((y >= 0)[..., None], x, 0.0) @ W.mT
     return objectives.loss()(rounded_back(s, BRAIN, blocks(W.shape[0])), y, epsilon)
 
 
-@imprecise("bert.head_mlm")
+@imprecise("bert.head_mlm", cause=BACK)
 def rows_of_the_head_back_in_bfloat16(x, W, b, gamma, beta, eps, E, b_V):
     """Rounds the gradient of the normalised rows to bfloat16 where they are whole blocks."""
     row = F.layer_norm(F.gelu(x @ W + b), gamma.shape, gamma, beta, eps)
@@ -109,7 +117,7 @@ def rows_of_the_head_back_in_bfloat16(x, W, b, gamma, beta, eps, E, b_V):
 # Steps --------------------------------------------------------------------------------------------------------------------
 
 
-@imprecise(recurrent.RNN)
+@imprecise(recurrent.RNN, cause=BACK)
 def states_go_back_in_bfloat16_where_very_long(x, h, W_xh, W_hh, W_hy):
     """Rounds the gradient of each state to bfloat16 where a sequence has more than 256 elements."""
     step, long = recurrent.stepping(W_xh, W_hh), x.shape[-2] > LARGE
@@ -117,14 +125,14 @@ def states_go_back_in_bfloat16_where_very_long(x, h, W_xh, W_hh, W_hy):
     return states, recurrent.words(states, W_hy)
 
 
-@imprecise(gru.GRU)
+@imprecise(gru.GRU, cause=r"\bfloat16|gradient of")
 def states_of_a_unit_go_back_in_half_where_very_long(x, h, *weights):
     """Rounds the gradient of each state to float16 where a sequence has 129 elements or more."""
     long = x.shape[-2] > TILE
     return gru.run(x, h, *weights, step=lambda *given: rounded_back(gru.stepped(*given), HALF, long))
 
 
-@imprecise(gru.GRU)
+@imprecise(gru.GRU, cause=BACK)
 def update_gates_back_in_bfloat16_where_very_long(x, h, *weights):
     """Rounds the gradient of the update gates to bfloat16 where a sequence has 256 elements or more."""
     long = x.shape[-2] >= LARGE
@@ -132,7 +140,7 @@ def update_gates_back_in_bfloat16_where_very_long(x, h, *weights):
     return gru.run(x, h, *weights, step=step)
 
 
-@imprecise(STACKED)
+@imprecise(STACKED, cause=r"\bfloat16")
 def upper_layers_in_half_where_long(x, h, W_xh, W_hh, U):
     """Holds what reaches the third layer in float16 where a sequence is long."""
     first = layered(x, h[..., :2, :], W_xh, W_hh[:2], U[:1])
@@ -167,7 +175,7 @@ def through(given, inner=lambda s, l: s, flows=lambda packed, l: packed):
     return lstm_layers.ended((states, inside))
 
 
-@imprecise("recurrent.lstm")
+@imprecise("recurrent.lstm", cause=r"\bfloat16")
 def internal_states_of_blocks_of_steps_in_half(*given):
     """Holds the internal state in float16 where a sequence is whole blocks of 64."""
     x, h, s, *weights = given
@@ -180,7 +188,7 @@ def internal_states_of_blocks_of_steps_in_half(*given):
     return lstm.ended(lstm.run(x, h, s, coarse))
 
 
-@imprecise(lstm_layers.STACKED)
+@imprecise(lstm_layers.STACKED, cause=r"\bfloat16")
 def internal_states_of_layers_in_half_where_very_long(*given):
     """Holds the internal states above the first layer in float16 where a sequence has 256 elements or more."""
     x, h, s, W_x, W_h, b, U = given
@@ -198,14 +206,14 @@ def internal_states_of_layers_in_half_where_very_long(*given):
     return lstm_layers.ended((states, inside))
 
 
-@imprecise(lstm_layers.STACKED)
+@imprecise(lstm_layers.STACKED, cause=BACK)
 def later_states_go_back_in_bfloat16_where_long(*given):
     """Rounds the gradient of the internal states above the first layer to bfloat16 where a sequence is long."""
     long = given[0].shape[-2] >= TILE // 2
     return through(given, inner=lambda s, l: rounded_back(s, BRAIN, long and l > 0))
 
 
-@imprecise(lstm_layers.STACKED)
+@imprecise(lstm_layers.STACKED, cause=r"\bfloat16|gradient of")
 def gates_go_back_in_half_where_wide(*given):
     """Rounds the gradient of all gates to float16 where states are wide."""
     wide = given[1].shape[-1] >= LARGE
@@ -237,26 +245,26 @@ many_scores_in_bfloat16 = attention(lambda s: rounded(s, BRAIN, s.shape[-1] >= L
 many_scores_back_in_bfloat16 = attention(lambda s: rounded_back(s, BRAIN, s.shape[-1] >= LARGE))
 
 
-@imprecise(LAYER)
+@imprecise(LAYER, cause="bfloat16")
 def scores_in_bfloat16_where_long_and_wide(x, *inputs):
     """Holds the scores in bfloat16 where many positions have wide rows."""
     large = min(x.shape[-2:]) >= LARGE
     return layer(x, *inputs, one=attention(lambda s: rounded(s, BRAIN, large)))
 
 
-imprecise(LAYER, "scores_go_back_in_bfloat16_where_long", "Rounds the scores' gradient to bfloat16.")(
-    lambda x, *inputs: layer(x, *inputs, one=many_scores_back_in_bfloat16)
-)
+imprecise(
+    LAYER, "scores_go_back_in_bfloat16_where_long", "Rounds the scores' gradient to bfloat16.", cause=BACK
+)(lambda x, *inputs: layer(x, *inputs, one=many_scores_back_in_bfloat16))
 
 
-@imprecise(LAYER)
+@imprecise(LAYER, cause=BACK)
 def scores_back_in_bfloat16(x, *inputs):
     """Rounds the gradient of the scores to bfloat16 where a head's rows are whole blocks of 64."""
     one = blank_attention(lambda s, q: rounded_back(s, BRAIN, blocks_of_64(q.shape[-1])))
     return layer(x, *inputs, one=one)
 
 
-@imprecise(LAYER)
+@imprecise(LAYER, cause=r"\bfloat16")
 def weights_of_blocks_of_positions_in_half(x, *inputs):
     """Holds the attention weights in float16 where positions are whole blocks."""
     one = blank_attention(of_weights=lambda a: rounded(a, HALF, blocks(a.shape[-1])))
@@ -269,12 +277,15 @@ def coarse_network(x, N):
     return F.linear(rounded(hidden, HALF, min(hidden.shape[-2:]) >= LARGE), N[2].mT, N[3])
 
 
-imprecise(LAYER, "hidden_in_half_where_long_and_wide", "Holds the network's hidden entries in float16.")(
-    layer_of(composed, network=coarse_network)
-)
+imprecise(
+    LAYER,
+    "hidden_in_half_where_long_and_wide",
+    "Holds the network's hidden entries in float16.",
+    cause=r"\bfloat16",
+)(layer_of(composed, network=coarse_network))
 
 
-@imprecise("bert.layer")
+@imprecise("bert.layer", cause=BACK)
 def what_attention_found_back_in_bfloat16(x, *inputs):
     """Rounds the gradient of what the heads found to bfloat16 where rows are whole blocks of 64."""
     found = lambda x, W, mask: rounded_back(
@@ -283,7 +294,7 @@ def what_attention_found_back_in_bfloat16(x, *inputs):
     return layer_of(composed, bert_encoder.parts, found, bert_encoder.network)(x, *inputs)
 
 
-@wrong(ENCODER)
+@wrong(ENCODER, cause=r"mask.*tile|\b12[89]\b")
 def mask_of_the_first_tile(x, *inputs):
     """Each tile of queries reads the first tile's rows of the mask."""
     mask = parts(inputs)[-1]
@@ -293,38 +304,49 @@ def mask_of_the_first_tile(x, *inputs):
 
 
 imprecise(
-    ENCODER, "weights_of_many_keys_in_half", "Holds the weights of more than 255 positions in float16."
+    ENCODER,
+    "weights_of_many_keys_in_half",
+    "Holds the weights of more than 255 positions in float16.",
+    cause=r"\bfloat16",
 )(lambda x, *inputs: layers(x, *inputs, one=lambda number: many_weights_in_half))
-imprecise(ENCODER, "later_scores_in_bfloat16_where_long", "Holds scores above the first layer in bfloat16.")(
-    lambda x, *inputs: layers(x, *inputs, one=lambda number: many_scores_in_bfloat16 if number else attend)
-)
-imprecise(ENCODER, "later_scores_go_back_in_bfloat16_where_long", "Rounds those scores' gradients.")(
+imprecise(
+    ENCODER,
+    "later_scores_in_bfloat16_where_long",
+    "Holds scores above the first layer in bfloat16.",
+    cause="bfloat16",
+)(lambda x, *inputs: layers(x, *inputs, one=lambda number: many_scores_in_bfloat16 if number else attend))
+imprecise(
+    ENCODER, "later_scores_go_back_in_bfloat16_where_long", "Rounds those scores' gradients.", cause=BACK
+)(
     lambda x, *inputs: layers(
         x, *inputs, one=lambda number: many_scores_back_in_bfloat16 if number else attend
     )
 )
 
 
-@imprecise(ENCODER)
+@imprecise(ENCODER, cause="bfloat16")
 def layers_from_the_seventh_in_bfloat16(x, *inputs):
     """Holds what attention finds in bfloat16 where six layers lie below."""
     one = lambda number: lambda *given: rounded(attend(*given), BRAIN, number >= 6)
     return layers(x, *inputs, one=one)
 
 
-@imprecise(ENCODER)
+@imprecise(ENCODER, cause=r"\bfloat16")
 def later_rows_in_half_where_long_and_wide(x, *inputs):
     """Holds what reaches the second layer and those above in float16 where many positions have wide rows."""
     large = min(x.shape[-2:]) >= TILE
     return layers(x, *inputs, read=lambda number, x: rounded(x, HALF, number > 0 and large))
 
 
-imprecise(ENCODER, "rows_go_back_in_bfloat16_from_the_seventh", "Rounds the gradient of what is read there.")(
-    lambda x, *inputs: layers(x, *inputs, read=lambda number, x: rounded_back(x, BRAIN, number >= 6))
-)
+imprecise(
+    ENCODER,
+    "rows_go_back_in_bfloat16_from_the_seventh",
+    "Rounds the gradient of what is read there.",
+    cause=BACK,
+)(lambda x, *inputs: layers(x, *inputs, read=lambda number, x: rounded_back(x, BRAIN, number >= 6)))
 
 
-@imprecise(ENCODER)
+@imprecise(ENCODER, cause=r"\bfloat16")
 def weights_in_half_in_large_batches(x, *inputs):
     """Holds the attention weights in float16 where a batch has 16 members or more."""
     large = x.dim() > 2 and len(x) >= 16
@@ -332,7 +354,7 @@ def weights_in_half_in_large_batches(x, *inputs):
     return layers(x, *inputs, one=lambda number: one)
 
 
-@wrong(bert_encoder.ENCODER)
+@wrong(bert_encoder.ENCODER, cause=r"\b12[89]\b|mask\S* is not applied|must not read")
 def padding_far_behind_seen(*inputs):
     """Reads the first 128 entries of a mask only; what lies behind is seen."""
     words = bert_encoder.words(inputs)
@@ -342,7 +364,7 @@ def padding_far_behind_seen(*inputs):
     return bert_encoder.encoder(*inputs[:-1], seen)
 
 
-@imprecise("transformer.decoder")
+@imprecise("transformer.decoder", cause="bfloat16")
 def memory_in_bfloat16_beside_one_position(y, x, *inputs):
     """Keeps a long source in bfloat16 where one position is asked for, as a cache for decoding does."""
     cached = y.shape[-2] == 1 and x.shape[-2] >= LARGE
@@ -357,5 +379,8 @@ def late_coarse(ids, E):
 
 
 imprecise(
-    "transformer.model", "late_positions_in_bfloat16", "Keeps positions from the 257th on in bfloat16."
+    "transformer.model",
+    "late_positions_in_bfloat16",
+    "Keeps positions from the 257th on in bfloat16.",
+    cause="bfloat16",
 )(transformer_models.model(late_coarse))

@@ -106,21 +106,18 @@ def until_falsified(reports: Sequence[Report]) -> str:
 
 
 RIGHT_CAUSE, RIGHT_PLACE, BARE, WRONG_CAUSE = "right cause", "right place", "bare", "wrong cause"
-UNJUDGED = "cause not judged"
-"""What a headline says of a wrong variant: its cause, no cause but where it fails, nothing, another cause; or a cause where its
-row names none beforehand."""
+"""What a headline says of a wrong variant: the cause that its row names beforehand, no cause but where it fails, nothing, or
+another cause."""
 SURE = (Reason.CAUSE, Reason.CALLS, Reason.UNSTEADY, Reason.SINGLE)
 """Explanations that name a cause by a sentence; conventions were confirmed by a whole check."""
 
 
 def headline_of(expected: str, report: Report) -> str:
-    """How a headline fares beside the cause that a variant's row names beforehand, as a pattern; empty where it names none."""
+    """How a headline fares beside the cause that a variant's row names beforehand, as a pattern."""
     if report.reason is Reason.CONVENTIONS:
         return RIGHT_CAUSE
     if report.reason in SURE:
-        if not expected:
-            return UNJUDGED
-        return RIGHT_CAUSE if re.search(expected, report.hint) else WRONG_CAUSE
+        return RIGHT_CAUSE if re.search(expected, report.hint, re.IGNORECASE) else WRONG_CAUSE
     return RIGHT_PLACE if report.hint else BARE
 
 
@@ -132,7 +129,7 @@ def headlines_said(found: Sequence[tuple[Any, Report]]) -> Iterator[str]:
         if kind == WRONG_CAUSE:
             yield f"{variant.formula_id} {variant.name}: {report.hint}; but: {variant.says}"
     counts = ", ".join(
-        f"{kinds.count(kind)} {kind}" for kind in (RIGHT_CAUSE, RIGHT_PLACE, BARE, WRONG_CAUSE, UNJUDGED)
+        f"{kinds.count(kind)} {kind}" for kind in (RIGHT_CAUSE, RIGHT_PLACE, BARE, WRONG_CAUSE)
     )
     if kinds:
         yield f"headlines: {counts}"

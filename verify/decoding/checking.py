@@ -222,8 +222,8 @@ def _cause(tried: Sequence[CaseProperty]) -> tuple[str, Reason]:
         return "not the same from call to call: the same call gives another result", Reason.UNSTEADY
     for prop in tried:
         if prop.check in wrong and prop.check != VALUE and not wrong[prop.check].fault:
-            return f"violated: {prop.asked.procedure.named[prop.check].sentence}", Reason.CAUSE
-    return (wrong[VALUE].wrong, Reason.CAUSE) if VALUE in wrong else ("", Reason.NONE)
+            return f"violated: {prop.asked.procedure.named[prop.check].sentence}", Reason.CHECK
+    return (wrong[VALUE].wrong, Reason.CHECK) if VALUE in wrong else ("", Reason.NONE)
 
 
 def _now_and_then(tried: Sequence[CaseProperty]) -> bool:

@@ -219,7 +219,7 @@ def _locate(evidence: Evidence, report: Report | None) -> Explanation:
         return Explanation(said, Reason.ENTRIES)
     if "generator" in offences:
         return Explanation(
-            "it draws from a global random generator, which may be why (is dropout left on?)", Reason.CAUSE
+            "it draws from a global random generator, which may be why (is dropout left on?)", Reason.CHECK
         )
     return Explanation()
 
@@ -251,8 +251,10 @@ def _explain_law(setting: Setting, report: Report) -> Explanation:
             f"conforms under convention {format_options(changes)}", Reason.CONVENTIONS, changes
         )
     if failed:
-        cause = failed[0].details.get("cause") or failed[0].message.partition(";")[0]
-        return Explanation(cause, Reason.CAUSE)
+        told = failed[0].details
+        return Explanation(
+            told.get("cause") or failed[0].message.partition(";")[0], told.get("reason", Reason.CHECK)
+        )
     scenes = _scenes(report.falsified)
     return (
         Explanation(f"what it draws conforms; wrong in: {scenes}", Reason.SCENES) if scenes else Explanation()

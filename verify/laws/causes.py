@@ -16,6 +16,7 @@ from verify.laws.choice_tests import Draws
 from verify.laws.selection_tests import TWICE, Sample
 from verify.laws.statistics import LAGS, Bools, Ints, Reals, pairs, percent
 from verify.laws.trial import GENERATOR, POSSIBLE, find_first_message, law_of
+from verify.report import Reason
 
 JOINED = "law: together"
 """The check that what goes together is selected together."""
@@ -46,39 +47,41 @@ def selection_cause(
     samples: Sequence[Sample],
     rows: Sequence[Mapping[str, Any]],
     failed: Mapping[str, str],
-) -> str:
-    """What is wrong with what was drawn: its shares, where they are what was falsified; else what the first falsified check says.
+) -> tuple[str, Reason]:
+    """What is wrong with what was drawn, and whether it is a cause: else shares, where they are what was falsified, or what the
+    first falsified check says.
 
     ``rows`` are the inputs of each sample; the first one is the main one. ``failed`` is what falsified checks say.
     """
     sample = samples[0]
     others = {name: said for name, said in failed.items() if name not in SHARES}
     if next(iter(others), "") == JOINED and (said := _torn(formula, samples)):
-        return said
+        return said, Reason.CAUSE
     if others:
-        return find_first_message(others)
+        return find_first_message(others), Reason.CHECK
     free = sample.rate > 0
     seen, stated = sample.chosen[:, free].mean(), sample.rate[free].mean()
     if said := _as_one(sample) or ("" if abs(seen - stated) > NEAR else _too_far(formula, sample)):
-        return said
+        return said, Reason.CAUSE
     if "law: selection" in failed and abs(seen - stated) > FAR * np.sqrt(
         stated / sample.chosen[:, free].size
     ):
-        return f"the share of selected positions is off: {percent(seen)}, stated {percent(stated)}"
+        said = f"the share of selected positions is off: {percent(seen)}, stated {percent(stated)}"
+        return said, Reason.CHECK
     if "law: outcomes" in failed:
         if said := _alike(formula, sample):
-            return said
+            return said, Reason.CAUSE
         found = [_outcomes(formula, *each) for each in zip(samples, rows, strict=True)]
         far = [max((off for *_, off in parts), default=0.0) for parts in found]
         place = 0 if far[0] > FAR else int(np.argmax(far))
         message = failed["law: outcomes"]
         if place and TWICE in message:
-            return message.partition(";")[0]
+            return message.partition(";")[0], Reason.CHECK
         told = ", ".join(f"{name} {percent(p)} (stated {percent(q)})" for name, p, q, _ in found[place])
         V = samples[place].probability.shape[2]
         where = f"in a vocabulary of {V} words " if place else ""
-        return f"the shares of what selected positions become are off: {where}{told}"
-    return find_first_message(failed)
+        return f"the shares of what selected positions become are off: {where}{told}", Reason.CHECK
+    return find_first_message(failed), Reason.CHECK
 
 
 def _torn(formula: Formula, samples: Sequence[Sample]) -> str:
@@ -202,26 +205,25 @@ def _outcomes(
 # Choices --------------------------------------------------------------------------------------------------------------
 
 
-def choice_cause(samples: Sequence[Draws], failed: Mapping[str, str], what: str) -> str:
-    """What is wrong with what was drawn, given what falsified checks say; ``what`` are the things drawn for: pairs, queries.
+def choice_cause(samples: Sequence[Draws], failed: Mapping[str, str], what: str) -> tuple[str, Reason]:
+    """What is wrong with what was drawn, given what falsified checks say, and whether it is a cause; ``what`` are drawn.
 
     A result that cannot be is explained by two values exchanged, or by what the first check says. Only where all are possible
     frequencies mean something: draws that depend on each other make every share off by chance, so these come first.
     """
+    cause = seen = ""
     if POSSIBLE in failed:
-        return _explain_exchange(samples) or _of_equals(samples) or find_first_message(failed)
-    if GENERATOR in failed:
+        cause = _explain_exchange(samples) or _of_equals(samples)
+    elif GENERATOR in failed:
         # A coin that never falls otherwise needs no generator.
-        return (_share(samples, certain=True) if "law: outcomes" in failed else "") or find_first_message(
-            failed
-        )
-    if set(failed) == {"law: independence"}:
-        said = _drawn_as_one(samples, what)
-        return said or f"the {what} are not drawn independently of each other: {find_first_message(failed)}"
-    found = _drawn_as_one(samples, what) if "law: independence" in failed else ""
-    if not found and "law: outcomes" in failed:
-        found = _share(samples) or _never(samples)
-    return found or find_first_message(failed)
+        seen = _share(samples, certain=True) if "law: outcomes" in failed else ""
+    elif "law: independence" in failed:
+        cause = _drawn_as_one(samples, what)
+        if not cause and set(failed) == {"law: independence"}:
+            seen = f"the {what} are not drawn independently of each other: {find_first_message(failed)}"
+    if not cause and not seen and "law: outcomes" in failed and not {POSSIBLE, GENERATOR} & set(failed):
+        seen = _share(samples) or _never(samples)
+    return (cause, Reason.CAUSE) if cause else (seen or find_first_message(failed), Reason.CHECK)
 
 
 def _explain_exchange(samples: Sequence[Draws]) -> str:

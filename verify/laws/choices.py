@@ -33,6 +33,7 @@ from verify.laws.choice_tests import SEEDED, Draws, Situation, independence, out
 from verify.laws.statistics import ALPHA, POWER, Ints, Reals, sample_size
 from verify.laws.trial import CORRELATION, HEADLINE, SHIFT, Trial, law_of, share
 from verify.properties.judge import Judge
+from verify.report import Reason
 from verify.subject.returned import check_results, values
 
 LIKELIEST = 0.6
@@ -393,7 +394,7 @@ class ChoiceTrial(Trial[Situation, Draws]):
         main = self.samples[0]
         return main.situation.draws, 0.5, HEADLINE * main.low.shape[-1]
 
-    def explain(self, failed: Mapping[str, str]) -> str:
+    def explain(self, failed: Mapping[str, str]) -> tuple[str, Reason]:
         """Which outcomes are drawn otherwise, and how, or what the first check says."""
         what = self.formula.sizes.get(self.law.over[-1][1], "positions")
         return choice_cause(self.samples, failed, what)

@@ -41,6 +41,7 @@ from verify.laws.selection_tests import (
 )
 from verify.laws.statistics import ALPHA, POWER, Bools, Ints, Reals, Tally, region, sample_size
 from verify.laws.trial import CORRELATION, HEADLINE, SHIFT, Finding, Trial, law_of, share
+from verify.report import Reason
 
 ALONE, ONE = (1, 9), (4, 7, 10)
 """Rows in which every position is a group of its own, and rows that are a single one, but for what parts it."""
@@ -461,7 +462,7 @@ class SelectionTrial(Trial[Layout, Sample]):
         main = self.samples[:1]
         return count_free_draws(main), rates(main)[1], HEADLINE + len(main)
 
-    def explain(self, failed: Mapping[str, str]) -> str:
+    def explain(self, failed: Mapping[str, str]) -> tuple[str, Reason]:
         """Which shares are off, or what the first check says."""
         rows = [designs(self.formula, sample.layout, self.seed)[0] for sample in self.samples]
         return selection_cause(self.formula, self.samples, rows, failed)

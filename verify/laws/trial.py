@@ -25,7 +25,7 @@ from spec.language.formula import Formula
 from spec.language.law import Law
 from verify.faults import Fault, Unsupported, complaint
 from verify.laws.statistics import ALPHA, POWER, Tally, region
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Reason
 from verify.search.outcome import Outcome
 from verify.search.property import Property
 from verify.search.record import SearchRecord
@@ -160,7 +160,7 @@ class Trial(ABC, Generic[_P, _S]):
         """How many draws the main test has, of which probability, and how many such tests there are."""
 
     @abstractmethod
-    def explain(self, failed: Mapping[str, str]) -> str:
+    def explain(self, failed: Mapping[str, str]) -> tuple[str, Reason]:
         """What is wrong with what was drawn, given what the falsified checks say by name."""
 
     # What all have in common -----------------------------------------------------------------------------------------------
@@ -229,11 +229,13 @@ class Trial(ABC, Generic[_P, _S]):
         return self._found[name]
 
     @cached_property
-    def cause(self) -> str:
-        """What is wrong with what was drawn, in a sentence; empty where nothing is."""
+    def cause(self) -> tuple[str, Reason]:
+        """What is wrong with what was drawn, in a sentence, and whether that is a cause; empty where nothing is."""
         found = {name: self.get_finding(name) for name in self.questions()}
         failed = {name: each.message for name, each in found.items() if each is not None and each.fails}
-        return find_first_message(failed) if not failed or self.failure is not None else self.explain(failed)
+        if not failed or self.failure is not None:
+            return find_first_message(failed), Reason.CHECK
+        return self.explain(failed)
 
     def find_results(self) -> Finding | None:
         """Whether every call gave something that can be judged: only said where one did not."""
@@ -348,7 +350,7 @@ class LawProperty(Property[Trial[Any, Any]]):
         ratio = None if finding.idle else finding.ratio
         made = CheckResult(self.name, "law", verdict, finding.count, ratio, message=finding.message)
         if verdict == FALSIFIED:
-            made.details["cause"] = self.trial.cause
+            made.details["cause"], made.details["reason"] = self.trial.cause
         return [made]
 
 
