@@ -176,6 +176,14 @@ PAPERS = (
         "peters2018", "Peters et al.", "Deep contextualized word representations", 2018, "arXiv:1802.05365"
     ),
     Reference(
+        "radford2019",
+        "Radford et al.",
+        "Language Models are Unsupervised Multitask Learners",
+        2019,
+        "https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf",
+        "GPT-2",
+    ),
+    Reference(
         "sanh2019",
         "Sanh, Debut, Chaumond & Wolf",
         "DistilBERT, a distilled version of BERT: smaller, faster, cheaper and lighter",
@@ -188,6 +196,13 @@ PAPERS = (
         "Bidirectional recurrent neural networks",
         1997,
         "10.1109/78.650093",
+    ),
+    Reference(
+        "sennrich2016",
+        "Sennrich, Haddow & Birch",
+        "Neural Machine Translation of Rare Words with Subword Units",
+        2016,
+        "arXiv:1508.07909",
     ),
     Reference(
         "szegedy2016",

@@ -51,12 +51,17 @@ class Symbols:
         return 2 * KEYS
 
     def draw(self, batch: int, generator: Generator) -> Tensor:
-        """Rows of examples (batch 2·pairs), each of a map of its own that is not held out; letters are drawn evenly."""
+        """Rows of examples (batch 2·pairs), each of a map of its own that is not held out. A row has letters of its own, two at least,
+        and draws them evenly: with few of them the answer is soon seen twice, and what to look for is learned sooner.
+        """
         chosen = maps(batch, generator)
         known = _numbers(self.held_out)
         while (again := torch.isin(_numbers(chosen), known)).any():
             chosen[again] = maps(int(again.sum()), generator)
-        return written(chosen, torch.randint(KEYS, (batch, self.pairs), generator=generator))
+        own = torch.rand(batch, KEYS, generator=generator).argsort(1)
+        many = torch.randint(2, KEYS + 1, (batch, 1), generator=generator)
+        places = (torch.rand(batch, self.pairs, generator=generator) * many).long()
+        return written(chosen, own.gather(1, places))
 
     def measure(self, model: GPT) -> float:
         """How many held-out maps are answered rightly after five examples."""

@@ -93,15 +93,15 @@ class Text:
         return self.bytes / sum(len(ids) - 1 for ids in self.held_out)
 
     def draw(self, batch: int, generator: Generator) -> Tensor:
-        """So many pieces of the text, (batch context + 1)."""
-        starts = torch.randint(len(self.training) - self.context, (batch, 1), generator=generator)
-        return self.training[starts + torch.arange(self.context + 1)]
+        """So many pieces of the text, (batch context)."""
+        starts = torch.randint(len(self.training) - self.context + 1, (batch, 1), generator=generator)
+        return self.training[starts + torch.arange(self.context)]
 
     def probe(self, many: int = 64) -> Tensor:
-        """Pieces of the held-out files, spread evenly, (many context + 1)."""
+        """Pieces of the held-out files, spread evenly, (many context)."""
         whole = torch.cat(self.held_out)
-        starts = torch.linspace(0, len(whole) - self.context - 1, many).long()
-        return whole[starts[:, None] + torch.arange(self.context + 1)]
+        starts = torch.linspace(0, len(whole) - self.context, many).long()
+        return whole[starts[:, None] + torch.arange(self.context)]
 
     def measure(self, model: GPT) -> float:
         """Bits for a byte of the probe: a token's bits, by the mean length of a token."""
@@ -136,7 +136,7 @@ def order_matters(model: GPT, text: Text) -> tuple[float, float]:
     it alone left in its place.
     """
     pieces = text.probe(256)
-    order = torch.rand(len(pieces), text.context - 1, generator=Generator().manual_seed(0)).argsort(1)
+    order = torch.rand(len(pieces), text.context - 2, generator=Generator().manual_seed(0)).argsort(1)
     mixed = torch.cat((pieces[:, :-2].gather(1, order), pieces[:, -2:]), 1)
     with torch.no_grad():
         losses = [F.cross_entropy(model(x[:, :-1])[:, -1], x[:, -1]).item() for x in (pieces, mixed)]

@@ -52,7 +52,9 @@ class Settings:
 
     @property
     def config(self) -> GPTConfig:
-        """The model's. It has no dropout: hardly anything is read twice."""
+        """The model's. It has no dropout: hardly anything is read twice. Its first weights are larger than GPT-2's, as its width is
+        smaller.
+        """
         return GPTConfig(
             vocabulary=self.vocabulary,
             d_model=self.width,
@@ -63,6 +65,7 @@ class Settings:
             dropout=0.0,
             embedding_dropout=0.0,
             attention_dropout=0.0,
+            std=self.width**-0.5,
         )
 
     def rate_at(self, step: int) -> float:

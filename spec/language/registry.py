@@ -28,6 +28,7 @@ SUBJECTS = (
     "feedforward",
     "transformer",
     "bert",
+    "gpt",
     "masking",
     "objectives",
     "decoding",
