@@ -58,6 +58,14 @@ PAPERS = (
         "https://www.jmlr.org/papers/v3/bengio03a.html",
     ),
     Reference(
+        "brown2020",
+        "Brown et al.",
+        "Language Models are Few-Shot Learners",
+        2020,
+        "arXiv:2005.14165",
+        "GPT-3",
+    ),
+    Reference(
         "cho2014",
         "Cho et al.",
         "Learning Phrase Representations using RNN Encoder–Decoder for Statistical Machine Translation",
@@ -174,6 +182,14 @@ PAPERS = (
     ),
     Reference(
         "peters2018", "Peters et al.", "Deep contextualized word representations", 2018, "arXiv:1802.05365"
+    ),
+    Reference(
+        "radford2018",
+        "Radford, Narasimhan, Salimans & Sutskever",
+        "Improving Language Understanding by Generative Pre-Training",
+        2018,
+        "https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf",
+        "GPT-1",
     ),
     Reference(
         "radford2019",

@@ -5,15 +5,17 @@ Its matrices stand transposed there, a row for each entry that is read (``Conv1D
 
 import re
 from pathlib import Path
+from typing import TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from impl._checkpoints import read_json, read_tensors, refuse, save_folder
+from impl._checkpoints import read_tensors, refuse, save_folder
 from impl.gpt.config import GPTConfig
-from impl.gpt.gpt import GPT
 
-__all__ = ["load", "save"]
+__all__ = ["fill", "save"]
+
+Module = TypeVar("Module", bound=nn.Module)
 
 PARTS = {
     "attention.qkv": "attn.c_attn",
@@ -31,16 +33,12 @@ BUFFERS = re.compile(r"h\.\d+\.attn\.(masked_)?bias|position_ids")
 PREFIX, HEAD = "transformer.", "lm_head.weight"
 
 
-def load(folder: str | Path, dtype: torch.dtype | None) -> GPT:
-    """The model of a folder, in evaluation."""
-    folder = Path(folder)
-    config = GPTConfig.from_json(read_json(folder / "config.json"))
+def fill(model: Module, config: GPTConfig, folder: Path, dtype: torch.dtype | None) -> Module:
+    """A model without memory, with the parameters that a folder holds, in evaluation."""
     stored = {name.removeprefix(PREFIX): read for name, read in read_tensors(folder)}
     words = TABLES[config.norm][0]
     if dtype is None:
         dtype = stored[words]().dtype if words in stored else torch.float32
-    with torch.device("meta"):
-        model = GPT(config)
     model.to(dtype).to_empty(device="cpu")
     asked, misshapen = set[str](), list[str]()
     for name, parameter in model.named_parameters():
@@ -62,15 +60,14 @@ def load(folder: str | Path, dtype: torch.dtype | None) -> GPT:
     return model.eval()
 
 
-def save(model: GPT, folder: str | Path) -> None:
+def save(model: nn.Module, config: GPTConfig, folder: str | Path) -> None:
     """``config.json`` and ``model.safetensors``."""
-    config = model.config
     tensors = {
         PREFIX + _stored_name(config, name): _turned(name, x.detach().cpu()).contiguous()
         for name, x in model.named_parameters()
     }
     kind = "GPT2LMHeadModel" if config.norm == "pre" else "OpenAIGPTLMHeadModel"
-    dtype = str(model.E.dtype).removeprefix("torch.")
+    dtype = str(next(model.parameters()).dtype).removeprefix("torch.")
     save_folder(folder, tensors, {"architectures": [kind], "dtype": dtype, **config.to_dict()})
 
 

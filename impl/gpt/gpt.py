@@ -256,9 +256,12 @@ class GPT(nn.Module):
         ValueError, in one line that names the file or the tensors, for files that cannot be read, and for tensors that are
         missing, not known or of another shape.
         """
-        from impl.gpt.checkpoints import load
+        from impl.gpt.checkpoints import fill
 
-        return load(folder, dtype)
+        config = GPTConfig.from_json(Path(folder) / "config.json")
+        with torch.device("meta"):
+            model = cls(config)
+        return fill(model, config, Path(folder), dtype)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """A folder that ``from_pretrained`` and transformers read. A file is replaced once it is whole. ValueError for a model
@@ -266,7 +269,7 @@ class GPT(nn.Module):
         """
         from impl.gpt.checkpoints import save
 
-        save(self, folder)
+        save(self, self.config, folder)
 
 
 class CachedGPT:

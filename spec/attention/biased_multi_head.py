@@ -266,6 +266,91 @@ biased_multi_head.theorem(
     conventions=OURS,
 )
 
+upto = each(mask[i, j] & le(j, i), i, j)
+
+biased_multi_head.theorem(
+    "prefix",
+    "Where each query sees nothing past its own place, the first tokens gather what they would gather alone",
+    claim(
+        biased_multi_head(x, y, *WEIGHTS, upto)[i, l],
+        "=",
+        biased_multi_head(x[:rows], y[:rows], *WEIGHTS, upto[:rows, :rows])[i, l],
+        (i, rows),
+        l,
+    )
+    .step(
+        by_heads(
+            Sum(
+                exp(s[t, i, j]) / Sum(exp(s[t, i, u]), (u, rows), where=upto[i, u]) * v[t, j, e],
+                (j, rows),
+                where=upto[i, j],
+            )
+        ),
+        "token i sees keys up to its own place, and these are among the first",
+    )
+    .because("the definition, of the first tokens"),
+    sizes={n: rows + extra, m: rows + more},
+    conventions=OURS,
+)
+
+x_later, y_later = given("x_later", n, d_model), given("y_later", m, d_model)
+(r,) = indices(r=n)
+
+biased_multi_head.theorem(
+    "no_future",
+    "Where each query sees nothing past its own place, other tokens behind a place change nothing up to it",
+    claim(
+        biased_multi_head(
+            each(case(le(i, r), x[i, l], x_later[i, l]), i, l),
+            each(case(le(j, r), y[j, l], y_later[j, l]), j, l),
+            *WEIGHTS,
+            upto,
+        )[i, l],
+        "=",
+        biased_multi_head(x, y, *WEIGHTS, upto)[i, l],
+        where=le(i, r),
+    )
+    .step(
+        by_heads(scaled_dot_product(q[t], k[t], v[t], upto)[i, e]),
+        "token i sees those up to its own place in every head, none of which was replaced",
+    )
+    .because("the sum over the heads"),
+    given=(x_later, y_later),
+    conventions=OURS,
+)
+
+biased_multi_head.theorem(
+    "behind",
+    "Where no query sees the first tokens, those behind them gather what they would gather alone",
+    claim(
+        biased_multi_head(x, y, *WEIGHTS, each(mask[i, j] & le(more, j), i, j))[extra + i, l],
+        "=",
+        biased_multi_head(
+            each(x[extra + i, l], (i, rows), l),
+            each(y[more + j, l], (j, cols), l),
+            *WEIGHTS,
+            each(mask[extra + i, more + j], (i, rows), (j, cols)),
+        )[i, l],
+        (i, rows),
+        l,
+    )
+    .step(
+        by_heads(
+            Sum(
+                exp(s[t, extra + i, more + j])
+                / Sum(exp(s[t, extra + i, more + u]), (u, cols), where=mask[extra + i, more + u])
+                * v[t, more + j, e],
+                (j, cols),
+                where=mask[extra + i, more + j],
+            )
+        ),
+        "the sums begin behind the first tokens, and are counted from there",
+    )
+    .because("the definition, of the tokens behind them"),
+    sizes={n: extra + rows, m: more + cols},
+    conventions=OURS,
+)
+
 sigma, block = given("sigma", h, domain="permutation"), floor(b / d_v)
 
 biased_multi_head.theorem(

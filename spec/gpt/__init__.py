@@ -1,6 +1,6 @@
 """GPT: a layer of the decoder that asks no source, and the language model that it is stacked into."""
 
-FORMULAS = ()
+FORMULAS = ("layer", "model")
 """What is stated here, in reading order: one module each."""
 
 PROCEDURES = ("bpe",)

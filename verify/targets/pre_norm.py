@@ -105,6 +105,17 @@ def esm(backend: str) -> Adapter:
     return module(build, weights, lambda layer, x, mask: layer(x, attention_mask=mask), mask=MASKS[backend])
 
 
+def gpt_block(**w: Tensor) -> State:
+    """The weights of a layer of GPT-1 or GPT-2."""
+    inward = rows(w["W_q"], w["W_k"], w["W_v"]).T, entries(w["b_q"], w["b_k"], w["b_v"])
+    made = {"attn.c_attn.weight": inward[0], "attn.c_attn.bias": inward[1]}
+    for name, letter in (("attn.c_proj", "o"), ("mlp.c_fc", "1"), ("mlp.c_proj", "2")):
+        made |= {f"{name}.weight": w[f"W_{letter}"], f"{name}.bias": w[f"b_{letter}"]}
+    for name in "12":
+        made |= {f"ln_{name}.weight": w[f"gamma_{name}"], f"ln_{name}.bias": w[f"beta_{name}"]}
+    return made
+
+
 def gpt2(backend: str) -> Adapter:
     """``GPT2Block``; without a mask its fused attention would be causal, so that all is shown by one."""
     from transformers import GPT2Config
@@ -115,17 +126,8 @@ def gpt2(backend: str) -> Adapter:
         made: Any = GPT2Block
         return made(_config(GPT2Config, backend, layer_norm_epsilon=eps, **sizes))  # type: ignore[no-any-return]  # it is not annotated
 
-    def weights(**w: Tensor) -> State:
-        inward = rows(w["W_q"], w["W_k"], w["W_v"]).T, entries(w["b_q"], w["b_k"], w["b_v"])
-        made = {"attn.c_attn.weight": inward[0], "attn.c_attn.bias": inward[1]}
-        for name, letter in (("attn.c_proj", "o"), ("mlp.c_fc", "1"), ("mlp.c_proj", "2")):
-            made |= {f"{name}.weight": w[f"W_{letter}"], f"{name}.bias": w[f"b_{letter}"]}
-        for name in "12":
-            made |= {f"ln_{name}.weight": w[f"gamma_{name}"], f"ln_{name}.bias": w[f"beta_{name}"]}
-        return made
-
     def call(layer: nn.Module, x: Tensor, mask: Tensor | None, n: int) -> Any:
         shown = torch.ones(1, 1, n, n, dtype=torch.bool, device=x.device) if mask is None else mask
         return layer(x, attention_mask=shown)
 
-    return module(build, weights, call, mask=MASKS[backend])
+    return module(build, gpt_block, call, mask=MASKS[backend])

@@ -33,6 +33,8 @@ NAN = "a fully masked row is NaN"
 ADDED_MIN = "adds finfo.min to masked scores, so that a fully masked row is the mean"
 ONE_WIDTH = {"d_v": "d_k", "d_model": "h*d_k"}
 """The sizes of modules that divide d_model among the heads."""
+SHORT = {**ONE_WIDTH, "N": "n*any"}
+"""Those of models of texts that are not longer than their tables of positions."""
 EVEN = {"d": "4|6|14|26|62|134"}
 """Widths that hold sines and cosines alike, and more than a pair of them."""
 NO_BIAS = "its biases are 0"
@@ -42,4 +44,8 @@ NONE_ASKED = {"none_asked": "unspecified"}
 ONE_MEAN = "one mean for a batch: called for each member; without a target it is NaN"
 CLAMPED = "norms below 1e-8 count as 1e-8, going forward"
 
+GPT1 = {"norm": "post", "fully_masked": "filled_1e4"}
+GPT1_SIZES = {**ONE_WIDTH, "d_ff": "4*d_model"}
+GPT1_MASK = "what comes later has a score of -10000; its mask of padding is another matter, and left out"
+PACKED = "always given a mask: without one it takes texts for packed where positions jump"
 BEAMS = {"finished": "aside", "penalty": "power"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spec.language.registry import statement_ids
-from verify.targets.listed.entries import EVEN, ours
+from verify.targets.listed.entries import EVEN, SHORT, ours
 from verify.targets.ours import is_implemented
 from verify.targets.target import Target
 
@@ -23,6 +23,20 @@ FURTHER = (
     ours("transformer.encoder_layer", {"norm": "pre"}, norm="pre"),
     ours("bert.layer", {"approximation": "tanh"}, approximation="tanh"),
     ours("bert.layer", {"norm": "pre", "activation": "relu"}, norm="pre", activation="relu"),
+    ours("gpt.layer", {"norm": "post", "approximation": "none"}, norm="post", approximation="none"),
+    ours("gpt.model", {"norm": "post"}, norm="post"),
+    *(
+        Target(
+            "impl",
+            f"impl.gpt.GPT({norm})",
+            "gpt.model",
+            "gpt_models:ours",
+            {"norm": norm},
+            sizes=SHORT,
+            keywords={"norm": norm},
+        )
+        for norm in ("pre", "post")
+    ),
     ours("normalization.rms_norm", {"gain": "one_plus"}, gain="one_plus"),
     ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
     ours("transformer.cost", {"projections": "counted"}, projections="counted"),

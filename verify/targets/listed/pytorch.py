@@ -213,6 +213,24 @@ TORCH = (
             ("norm_first", {"norm": "pre", "activation": "relu"}, {"norm_first": True}),
         )
     ),
+    *(
+        torch(
+            f"nn.{name}({shown})",
+            f"gpt.{of}",
+            "gpt_models:torch_encoder",
+            {"norm": norm, **UNSPECIFIED},
+            "given a causal mask, and one that says what to drop",
+            ONE_WIDTH,
+            stacked=of == "model",
+            norm_first=norm == "pre",
+        )
+        for name, shown, of, norm in (
+            ("TransformerEncoderLayer", "GELU by tanh, norm_first", "layer", "pre"),
+            ("TransformerEncoderLayer", "GELU by tanh", "layer", "post"),
+            ("TransformerEncoder", "as a GPT, norm_first", "model", "pre"),
+            ("TransformerEncoder", "as a GPT", "model", "post"),
+        )
+    ),
     torch(
         "nn.TransformerEncoderLayer(fast path)",
         "transformer.encoder_layer",

@@ -6,10 +6,15 @@ from verify.targets.listed.entries import (
     ADDED_MIN,
     BEAMS,
     EVEN,
+    GPT1,
+    GPT1_MASK,
+    GPT1_SIZES,
     NO_BIAS,
     NONE_ASKED,
     ONE_MEAN,
     ONE_WIDTH,
+    PACKED,
+    SHORT,
     UNSPECIFIED,
 )
 from verify.targets.target import Target
@@ -188,6 +193,46 @@ TRANSFORMERS = (
             ("EsmLayer", "esm", {}, "without rotary positions"),
             ("WhisperEncoderLayer", "whisper", {}, "its keys have no bias, which changes nothing"),
         )
+    ),
+    *(
+        Target(
+            "transformers", name, f"gpt.{of}", f"gpt_models:{adapter}", conventions, differs, sizes, keywords
+        )
+        for name, of, adapter, conventions, differs, sizes, keywords in (
+            (
+                "GPT2Block(eager)",
+                "layer",
+                "gpt2_layer",
+                UNSPECIFIED,
+                ADDED_MIN,
+                ONE_WIDTH,
+                {"backend": "eager"},
+            ),
+            ("GPT2Block(sdpa)", "layer", "gpt2_layer", {}, "", ONE_WIDTH, {"backend": "sdpa"}),
+            ("OpenAIGPT Block", "layer", "gpt1_layer", GPT1, GPT1_MASK, GPT1_SIZES, {}),
+            (
+                "GPT2LMHeadModel(eager)",
+                "model",
+                "gpt2_model",
+                UNSPECIFIED,
+                f"{ADDED_MIN}; {PACKED}",
+                ONE_WIDTH,
+                {"backend": "eager"},
+            ),
+            ("GPT2LMHeadModel(sdpa)", "model", "gpt2_model", {}, PACKED, ONE_WIDTH, {"backend": "sdpa"}),
+            ("OpenAIGPTLMHeadModel", "model", "gpt1_model", GPT1, GPT1_MASK, {**SHORT, **GPT1_SIZES}, {}),
+        )
+    ),
+    *(
+        Target(
+            "transformers",
+            f"GPT2Attention(cross, {by})",
+            "attention.biased_multi_head",
+            "gpt_models:cross",
+            sizes=ONE_WIDTH,
+            keywords={"by": by},
+        )
+        for by in ("encoder_attention_mask", "attention_mask")
     ),
     Target("transformers", "BertPooler", "bert.pooler", "bert:pooler"),
     *(
