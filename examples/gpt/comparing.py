@@ -19,11 +19,14 @@ from impl.decoding import sampled
 from impl.gpt import GPT, BytePairs
 
 WAYS = ("learned", "sinusoidal", "none")
-SHORTER = Settings(steps=300, context=64, width=64, layers=2, heads=2)
-"""Of the comparison of positions."""
-SYMBOLS = Settings(
-    steps=1500, batch=64, vocabulary=2 * KEYS, context=40, width=64, layers=2, rate=2e-3, every=50
-)
+USUAL = {
+    "text": Settings(),
+    "positions": Settings(steps=400, batch=16, context=64, width=64, layers=2, heads=2, every=25),
+    "few_shot": Settings(
+        steps=1500, batch=64, vocabulary=2 * KEYS, context=4 * KEYS, width=64, layers=2, heads=2
+    ),
+}
+"""What the commands train."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def read_back(folder: Path, text: Text) -> float:
     from transformers import GPT2LMHeadModel, GPT2Tokenizer
 
     ids = text.probe(4)
-    written = text.tokens.decode(ids[0])
+    written = text.tokens.decode(text.held_out[0][1:])
     if GPT2Tokenizer.from_pretrained(folder)(written)["input_ids"] != text.tokens.encode(written):
         raise RuntimeError(f"transformers cuts the text otherwise with the tokens of {folder}")
     theirs = GPT2LMHeadModel.from_pretrained(folder).eval()
@@ -248,7 +251,7 @@ def summary_of_symbols(found: Sequence[OfSymbols]) -> str:
 
 def settings_of(command: str, seed: int, seeds: int, steps: int | None) -> list[Settings]:
     """The runs of a command."""
-    usual = {"text": Settings(), "positions": SHORTER, "few_shot": SYMBOLS}[command]
+    usual = USUAL[command]
     usual = replace(usual, steps=usual.steps if steps is None else steps)
     if command == "text":
         return [replace(usual, seed=seed)]

@@ -8,7 +8,6 @@ on these it is asked, from its prompt alone, with its weights as they are.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import torch
@@ -37,7 +36,7 @@ class Accuracy:
 class Symbols:
     """The task. Letters are the tokens 0 … 9, digits 10 … 19; a row has ``pairs`` of them."""
 
-    pairs: int = 20
+    pairs: int = 2 * KEYS
     seed: int = 0
     held_out: Tensor = field(init=False, repr=False, compare=False)
 
@@ -104,8 +103,3 @@ def written(chosen: Tensor, letters: Tensor) -> Tensor:
 def _numbers(chosen: Tensor) -> Tensor:
     """A number for each map."""
     return (chosen * torch.tensor([KEYS**place for place in range(KEYS)])).sum(1)
-
-
-def chance_bound(maps_asked: int = HELD_OUT) -> float:
-    """How far a share at chance may lie from 1/KEYS: four standard deviations of so many answers."""
-    return 4 * math.sqrt((1 / KEYS) * (1 - 1 / KEYS) / maps_asked)

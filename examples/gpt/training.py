@@ -35,8 +35,8 @@ class Settings:
     """What a run depends on, besides its task, the versions of Python and torch, and the machine."""
 
     seed: int = 0
-    steps: int = 700
-    batch: int = 16
+    steps: int = 1000
+    batch: int = 8
     vocabulary: int = 2048
     context: int = 128
     width: int = 128
@@ -47,7 +47,7 @@ class Settings:
     """The largest: it is risen to in a straight line, and falls with a cosine to 0 at the last step."""
     warmup: int = 50
     decay: float = 0.1
-    every: int = 25
+    every: int = 50
     """Steps from one checkpoint, and one point of the curve, to the next."""
 
     @property
