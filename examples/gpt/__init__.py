@@ -2,9 +2,9 @@
 
     python -m examples.gpt
 
-trains ``impl.gpt`` on the files of Python's own library in a few minutes, and says how many bits a byte of held-out files costs it,
-beside a model that counts which byte follows five others, gzip and xz. The model and its tokens are saved as Hugging Face saves
-a GPT-2, and read back by transformers.
+trains ``impl.gpt`` on the files of Python's own library in a few minutes, and says how many bits a byte of held-out files costs
+it, beside a model that counts which byte follows five others, gzip and xz. The model and its tokens are saved as Hugging Face
+saves a GPT-2, and read back by transformers.
 
     python -m examples.gpt positions
     python -m examples.gpt few_shot

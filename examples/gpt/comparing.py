@@ -21,7 +21,7 @@ from impl.gpt import GPT, BytePairs
 WAYS = ("learned", "sinusoidal", "none")
 USUAL = {
     "text": Settings(),
-    "positions": Settings(steps=400, batch=16, context=64, width=64, layers=2, heads=2, every=25),
+    "positions": Settings(steps=300, batch=16, context=64, width=64, layers=2, heads=2, every=25),
     "few_shot": Settings(
         steps=1500, batch=64, vocabulary=2 * KEYS, context=4 * KEYS, width=64, layers=2, heads=2
     ),
@@ -39,9 +39,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class OfText:
-    """What the model of the text is worth. Bits are for a byte of the held-out files. Seconds are those of training (by the clock, and
-    of a processor), summed over interruptions. ``read_back`` is by how much a logit of transformers' model of the saved folder
-    differs at most, in float32.
+    """What the model of the text is worth. Bits are for a byte of the held-out files. Seconds are those of training (by the
+    clock, and of a processor), summed over interruptions. ``read_back`` is by how much a logit of transformers' model of the
+    saved folder differs at most, in float32.
     """
 
     settings: Settings
@@ -61,7 +61,7 @@ class OfText:
 
 @dataclass(frozen=True)
 class OfPositions:
-    """A run with one kind of positions: bits for a byte of the held-out files, and for the last token of pieces of them, where what
+    """A run with one kind of positions: bits for a byte of pieces of the held-out files, and for their last token, where what
     stands before it is as it is and where it is in a random order.
     """
 
@@ -98,7 +98,11 @@ def of_text(run: Run, text: Text, files: Files, folder: Path) -> OfText:
         training_bytes=len(read),
         held_out_bytes=len(held),
         bytes_per_token=text.bytes_each,
-        bits={"gpt": bits_per_byte(run.model, text), "counted": counted(read, held), **compressed(read, held)},
+        bits={
+            "gpt": bits_per_byte(run.model, text),
+            "counted": counted(read, held),
+            **compressed(read, held),
+        },
         curve=run.curve,
         sample=continued(run.model, text.tokens, files.held_out[0]),
         read_back=read_back(folder, text),
@@ -140,9 +144,15 @@ def read_back(folder: Path, text: Text) -> float:
 def of_positions(run: Run, text: Text) -> OfPositions:
     """Measure a trained model of the text."""
     in_order, shuffled = order_matters(run.model, text)
-    bits = bits_per_byte(run.model, text)
+    bits = text.measure(run.model, 512)
     return OfPositions(
-        run.settings, count_parameters(run.model), run.curve, bits, in_order, shuffled, round(run.processor, 1)
+        run.settings,
+        count_parameters(run.model),
+        run.curve,
+        bits,
+        in_order,
+        shuffled,
+        round(run.processor, 1),
     )
 
 
@@ -220,7 +230,7 @@ def summary_of_text(found: OfText) -> str:
 def summary_of_positions(found: Sequence[OfPositions]) -> str:
     """What was found, as printed."""
     lines = [
-        "Bits for a byte of the held-out files; and for a token, where what stands before it is in order, and shuffled:",
+        "Bits for a byte of pieces of the held-out files; and for a token, where those before it are in order, and shuffled:",
         "",
         f"{'positions':12} {'seed':>4} {'a byte':>8} {'in order':>9} {'shuffled':>9}",
     ]

@@ -47,7 +47,10 @@ def paint_symbols(axes: Axes, runs: Sequence[OfSymbols], colours: Sequence[str] 
     """Held-out maps that are answered rightly by the number of examples, a line for each seed, and what can be had at most."""
     for number, run in enumerate(runs):
         examples = [each.examples for each in run.accuracies]
-        for name, colour, label in (("right", colours[0], "right"), ("shuffled", colours[1], "labels shuffled")):
+        for name, colour, label in (
+            ("right", colours[0], "right"),
+            ("shuffled", colours[1], "labels shuffled"),
+        ):
             shares = [getattr(each, name) for each in run.accuracies]
             axes.plot(examples, shares, "o-", color=colour, linewidth=1, label=None if number else label)
     first = runs[0].accuracies

@@ -2,8 +2,8 @@
 
     c 4 a 7 h 0 c 4 …      b → ?
 
-A model reads examples of a new map in every row that it is trained on. **Held out** are a thousand maps, which training never draws;
-on these it is asked, from its prompt alone, with its weights as they are.
+A model reads examples of a new map in every row that it is trained on. **Held out** are a thousand maps, which training never
+draws; on these it is asked, from its prompt alone, with its weights as they are.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Symbols:
         return 2 * KEYS
 
     def draw(self, batch: int, generator: Generator) -> Tensor:
-        """Rows of examples (batch 2·pairs), each of a map of its own that is not held out. A row has letters of its own, two at least,
-        and draws them evenly: with few of them the answer is soon seen twice, and what to look for is learned sooner.
+        """Rows of examples (batch 2·pairs), each of a map of its own that is not held out. A row has letters of its own, two at
+        least, and draws them evenly: with few of them the answer is soon seen twice, and what to look for is learned sooner.
         """
         chosen = maps(batch, generator)
         known = _numbers(self.held_out)

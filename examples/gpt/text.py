@@ -53,8 +53,8 @@ def library(root: Path | None = None) -> Files:
 
 
 def learned(texts: Sequence[str], size: int) -> BytePairs:
-    """A vocabulary of so many tokens: the bytes, the pairs that were most frequent, and the end. The same every time: the bytes are
-    numbered here, as tokens of their own, where the library would follow a hash.
+    """A vocabulary of so many tokens: the bytes, the pairs that were most frequent, and the end. The same every time: the bytes
+    are numbered here, as tokens of their own, where the library would follow a hash.
     """
     learning = Tokenizer(models.BPE())
     learning.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -103,17 +103,17 @@ class Text:
         starts = torch.linspace(0, len(whole) - self.context, many).long()
         return whole[starts[:, None] + torch.arange(self.context)]
 
-    def measure(self, model: GPT) -> float:
-        """Bits for a byte of the probe: a token's bits, by the mean length of a token."""
+    def measure(self, model: GPT, many: int = 64) -> float:
+        """Bits for a byte of a probe: a token's bits, by the mean length of a token."""
         with torch.no_grad():
-            return model.loss(self.probe()).item() / math.log(2) / self.bytes_each
+            return model.loss(self.probe(many)).item() / math.log(2) / self.bytes_each
 
 
 def bits_per_byte(model: GPT, text: Text) -> float:
     """Of all held-out files: −log₂ of the probability that the model gives to their tokens, for each of their bytes.
 
-    A file is read in windows that overlap by half, and what is new in each is counted: every token is foretold from at least half a
-    window before it, or from all there is.
+    A file is read in windows that overlap by half, and what is new in each is counted: every token is foretold from at least half
+    a window before it, or from all there is.
     """
     n, half, total = text.context, text.context // 2, 0.0
     read, asked = [], []
@@ -132,8 +132,8 @@ def bits_per_byte(model: GPT, text: Text) -> float:
 
 
 def order_matters(model: GPT, text: Text) -> tuple[float, float]:
-    """Bits for the last token of the probe's pieces: of what stands before it as it is, and in a random order, the last token before
-    it alone left in its place.
+    """Bits for the last token of the probe's pieces: of what stands before it as it is, and in a random order, the last token
+    before it alone left in its place.
     """
     pieces = text.probe(256)
     order = torch.rand(len(pieces), text.context - 2, generator=Generator().manual_seed(0)).argsort(1)

@@ -52,8 +52,8 @@ class Settings:
 
     @property
     def config(self) -> GPTConfig:
-        """The model's. It has no dropout: hardly anything is read twice. Its first weights are larger than GPT-2's, as its width is
-        smaller.
+        """The model's. It has no dropout: hardly anything is read twice. Its first weights are larger than GPT-2's, as its width
+        is smaller.
         """
         return GPTConfig(
             vocabulary=self.vocabulary,
@@ -144,8 +144,8 @@ class Run:
 
     @classmethod
     def resumed(cls, settings: Settings, task: Task, path: Path) -> Run:
-        """The run that left a checkpoint, as it was then; a new one where there is none. ValueError if the settings are others, or
-        if the file is no checkpoint of such a run.
+        """The run that left a checkpoint, as it was then; a new one where there is none. ValueError if the settings are others,
+        or if the file is no checkpoint of such a run.
         """
         run = cls(settings, task)
         if not path.exists():

@@ -4,6 +4,7 @@ Source: Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Sub
 "Language Models are Unsupervised Multitask Learners", section 2.2, and the code published with it.
 """
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -45,8 +46,7 @@ def _tokens(word: str, rank: Mapping[Pair, int]) -> list[str]:
     found = [ALPHABET[byte] for byte in word.encode()]
     while len(found) > 1:
         number, place = min(
-            (rank.get(pair, len(rank)), place)
-            for place, pair in enumerate(zip(found, found[1:], strict=False))
+            (rank.get(pair, len(rank)), place) for place, pair in enumerate(itertools.pairwise(found))
         )
         if number == len(rank):
             break

@@ -1,7 +1,8 @@
-"""Byte-level BPE: a word's bytes, of which neighbours are joined, pair after pair, in the order in which the pairs were learned."""
+"""Byte-level BPE: a word's bytes, neighbours of which are joined, pair after pair, in the order in which pairs were learned."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -53,7 +54,7 @@ def join_pair(tokens: Tokens, pair: Pair) -> Tokens:
 
 def first_pair(tokens: Tokens, merges: tuple[Pair, ...]) -> Pair | None:
     """Of the pairs that stand in the tokens the one that was learned first."""
-    neighbours = set(zip(tokens, tokens[1:], strict=False))
+    neighbours = set(itertools.pairwise(tokens))
     return next((pair for pair in merges if pair in neighbours), None)
 
 
@@ -127,7 +128,11 @@ def _stepwise(problem: Problem, solve: Solve) -> str:
     wanted = dict(zip(problem.words, (join_pair(tokens, last) for tokens in before), strict=True))
 
     def wrong(word: str, tokens: Tokens) -> str:
-        return "" if tokens == wanted[word] else f"the last pair, joined where it is left, gives {list(wanted[word])}"
+        return (
+            ""
+            if tokens == wanted[word]
+            else f"the last pair, joined where it is left, gives {list(wanted[word])}"
+        )
 
     return _each(problem, solve, wrong)
 
@@ -140,8 +145,12 @@ def _alone(problem: Problem, solve: Solve) -> str:
     return _each(problem, solve, wrong)
 
 
-BYTES = Requirement("bytes", "without merges a word's tokens are its bytes in UTF-8, each as its character", _bytes)
-JOINED = Requirement("joined", "a word's tokens, put together, are its bytes again: its spaces and its case too", _joined)
+BYTES = Requirement(
+    "bytes", "without merges a word's tokens are its bytes in UTF-8, each as its character", _bytes
+)
+JOINED = Requirement(
+    "joined", "a word's tokens, put together, are its bytes again: its spaces and its case too", _joined
+)
 KNOWN = Requirement("known", "every token is a byte, or what a merge joins", _known)
 FINISHED = Requirement("finished", "no two neighbours are a pair that is joined", _finished)
 STEPWISE = Requirement(
@@ -154,11 +163,11 @@ ALONE = Requirement("alone", "a word's tokens do not depend on the words beside 
 bpe = Procedure(
     "gpt.bpe",
     "Byte-level BPE",
-    why="A vocabulary of characters has no end either: Unicode counts more than a hundred thousand, and a text holds some that "
-    "training did not. Bytes are 256, and every text is made of them, so that none is unknown and every text comes back as it was. "
-    "But a text of bytes is long. So the two neighbours that are most often side by side are made one token, then the next two, and so "
-    "on, until the vocabulary is large enough; the list of these pairs, in this order, is all that is learned. To cut a new word, "
-    "its pairs are joined as they were then.",
+    why="A vocabulary of characters has no end either: Unicode counts more than a hundred thousand, and a text holds some "
+    "that training did not. Bytes are 256, and every text is made of them, so that none is unknown and every text comes "
+    "back as it was. But a text of bytes is long. So the two neighbours that are most often side by side are made one "
+    "token, then the next two, and so on, until the vocabulary is large enough; the list of these pairs, in this order, "
+    "is all that is learned. To cut a new word, its pairs are joined as they were then.",
     inputs={
         "words": "the words of a text: letters, digits or other signs, each with the one space before it",
         "merges": "the pairs that are joined, first learned first; a part is a byte or what an earlier pair joins, and no two "
@@ -176,14 +185,15 @@ bpe = Procedure(
     requirements=(BYTES, JOINED, KNOWN, FINISHED, STEPWISE, ALONE),
     pitfalls=(
         pitfall("the longest token that fits, from the left, as WordPiece does", mutant="longest_first"),
-        pitfall("any pair that the list holds, from the left, not the first of the list", mutant="leftmost_first"),
+        pitfall(
+            "any pair that the list holds, from the left, not the first of the list", mutant="leftmost_first"
+        ),
         pitfall("characters in the place of bytes: é is one token, not two", mutant="characters_for_bytes"),
         pitfall("bytes written as Latin-1 has them: a space stays a space, not Ġ", mutant="latin_1_alone"),
         pitfall("the space before a word taken off", mutant="space_dropped"),
         pitfall("of three alike the last two joined, not the first", mutant="from_the_right"),
         pitfall(
-            "parts looked up by what they make, so that a + bc is joined where the list has ab + c: among merges that a text "
-            "taught it makes no difference, and in an arbitrary list it does",
+            "parts looked up by what they make, so that a + bc is joined where the list has ab + c",
             mutant="by_what_they_make",
         ),
     ),
@@ -191,7 +201,8 @@ bpe = Procedure(
         paper("sennrich2016", "section 3.2, algorithm 1"),
         paper("radford2019", "section 2.2, and the code published with it"),
     ),
-    notes="“lower” with the pairs (l, o), (e, r), (lo, w) becomes low er; with (w, e) before them all it becomes lo we r. A word in the middle of "
-    "a text begins with Ġ, its space. Since every pair makes a token that no other makes, and of parts that are made before, "
-    "joining one pair at a time, wherever it stands first, gives the same tokens as joining each wherever it stands.",
+    notes="“lower” with the pairs (l, o), (e, r), (lo, w) becomes low er; with (w, e) before them all it becomes lo we r. A "
+    "word in the middle of a text begins with Ġ, its space. Since every pair makes a token that no other makes, of parts "
+    "that are made before, joining one pair at a time, wherever it stands first, gives the same tokens as joining each "
+    "wherever it stands.",
 )

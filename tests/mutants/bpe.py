@@ -1,5 +1,6 @@
 """Variants of byte-level BPE, ``gpt.bpe``."""
 
+import itertools
 from unicodedata import normalize
 
 from impl.gpt.tokenizer import ALPHABET
@@ -21,9 +22,7 @@ def join(tokens, place):
 def earliest(tokens, merges):
     """Where the pair stands that is joined next; None where none is."""
     known = [
-        (merges.index(pair), place)
-        for place, pair in enumerate(zip(tokens, tokens[1:], strict=False))
-        if pair in merges
+        (merges.index(pair), place) for place, pair in enumerate(itertools.pairwise(tokens)) if pair in merges
     ]
     return min(known)[1] if known else None
 
@@ -65,7 +64,7 @@ def longest_first(words, merges):
 @wrong(BPE, via=joining, cause="learned last|what these leave")
 def leftmost_first(tokens, merges):
     """Any pair of the list, from the left."""
-    pairs = enumerate(zip(tokens, tokens[1:], strict=False))
+    pairs = enumerate(itertools.pairwise(tokens))
     return next((place for place, pair in pairs if pair in merges), None)
 
 
@@ -89,7 +88,7 @@ def from_the_right(tokens, merges):
 def by_what_they_make(tokens, merges):
     """Parts are looked up by what they make together."""
     whole = ["".join(pair) for pair in merges]
-    pairs = enumerate(zip(tokens, tokens[1:], strict=False))
+    pairs = enumerate(itertools.pairwise(tokens))
     known = [(whole.index("".join(pair)), place) for place, pair in pairs if "".join(pair) in whole]
     return min(known)[1] if known else None
 

@@ -5,10 +5,10 @@ checked by.
     pack(a, b, *, cls, sep, longest)                     → ids, segments
     bpe(words, merges)                                   → for each word its tokens
 
-``words`` is a list of strings, ``vocabulary`` a list of pieces, ``unknown`` among them, and ``merges`` a list of pairs of strings;
-what comes back is a list of lists of strings. ``a`` and ``b`` are lists of ids, ``b`` None where there is one text; what comes back are two lists of numbers, or
-tensors of one axis. A callable that does not take ``longest`` for its words is given none of more than 100 characters.
-NotImplementedError says that a case is not supported, and it is passed over.
+``words`` is a list of strings, ``vocabulary`` a list of pieces, ``unknown`` among them, and ``merges`` a list of pairs of
+strings; what comes back is a list of lists of strings. ``a`` and ``b`` are lists of ids, ``b`` None where there is one text; what
+comes back are two lists of numbers, or tensors of one axis. A callable that does not take ``longest`` for its words is given none
+of more than 100 characters. NotImplementedError says that a case is not supported, and it is passed over.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def merging(draw: st.DrawFn) -> Merging:
     wholes = ["".join(row) for row in rows]
     for _ in range(draw(st.integers(0, 9))):
         pairs = {pair: "".join(pair) for pair in product(known, known)}
-        fresh = [p for p, made in pairs.items() if made not in known and any(made in whole for whole in wholes)]
+        fresh = [
+            p for p, made in pairs.items() if made not in known and any(made in whole for whole in wholes)
+        ]
         if fresh:
             merges.append(draw(st.sampled_from(fresh)))
             known["".join(merges[-1])] = None

@@ -14,8 +14,8 @@ from examples import checkpoints
 from examples.gpt import __main__ as command
 from examples.gpt import comparing
 from examples.gpt.baselines import compressed, counted
-from examples.gpt.symbols import KEYS, Symbols, maps
-from examples.gpt.text import Files, Text, bits_per_byte, learned, library
+from examples.gpt.symbols import KEYS, Symbols
+from examples.gpt.text import Text, bits_per_byte, learned, library
 from examples.gpt.training import Run, Settings
 from impl.gpt import GPT
 
@@ -90,7 +90,9 @@ def test_bits_count_every_token_of_a_file_once(text: Text) -> None:
     model = GPT(replace(TINY).config, generator=torch.Generator().manual_seed(0))
     torch.nn.init.zeros_(model.E)
     many = sum(len(ids) - 1 for ids in text.held_out)
-    assert bits_per_byte(model, text) == pytest.approx(math.log2(TINY.vocabulary) * many / text.bytes, rel=1e-5)
+    assert bits_per_byte(model, text) == pytest.approx(
+        math.log2(TINY.vocabulary) * many / text.bytes, rel=1e-5
+    )
 
 
 def test_maps_are_held_out_and_rows_are_of_others() -> None:

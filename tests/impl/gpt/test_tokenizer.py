@@ -43,7 +43,11 @@ def test_a_text_is_its_tokens_bytes_and_transformers_cuts_it_alike(tokenizer, te
 
 def test_words_are_cut_by_the_rule(tokenizer):
     """A word with the one space before it is cut as ``bpe`` says; a longer gap is cut before its last space."""
-    assert tokenizer.tokenize(" the café's") == [*bpe([" the", " café", "'s"], MERGES)[0], *"Ġ c a f Ã©".split(), "'s"]
+    assert tokenizer.tokenize(" the café's") == [
+        *bpe([" the", " café", "'s"], MERGES)[0],
+        *["Ġ", "c", "a", "f", "Ã©"],
+        "'s",
+    ]
     assert tokenizer.tokenize("a  the") == ["a", "Ġ", "Ġthe"]
     assert bpe(["aaa"], [("a", "a")]) == [["aa", "a"]]
     with pytest.raises(TypeError, match="expected words; got one string, 'the'"):
@@ -91,5 +95,5 @@ def test_what_cannot_be_used_is_refused_in_one_line(tokenizer):
 @pytest.mark.usefixtures("unchecked")
 def test_what_is_no_text_is_refused(tokenizer):
     """It is shown."""
-    with pytest.raises(TypeError, match="expected a string; got 3$"):
+    with pytest.raises(TypeError, match=r"expected a string; got 3$"):
         tokenizer.encode(3)
