@@ -228,6 +228,13 @@ PAPERS = (
         "10.1109/78.650093",
     ),
     Reference(
+        "sennrich2016",
+        "Sennrich, Haddow & Birch",
+        "Neural Machine Translation of Rare Words with Subword Units",
+        2016,
+        "arXiv:1508.07909",
+    ),
+    Reference(
         "szegedy2016",
         "Szegedy, Vanhoucke, Ioffe, Shlens & Wojna",
         "Rethinking the Inception Architecture for Computer Vision",

@@ -2,3 +2,6 @@
 
 FORMULAS = ("layer", "model")
 """What is stated here, in reading order: one module each."""
+
+PROCEDURES = ("bpe",)
+"""Procedures: how a text becomes what the model reads; one module each."""

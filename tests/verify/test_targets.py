@@ -16,7 +16,7 @@ from spec.language.registry import find, procedures, statement, statement_ids
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
 from verify.decoding.judging import VALUE, CaseJudge, kinds_for
-from verify.decoding.tokens import Texts, TokenJudge, Words
+from verify.decoding.tokens import Merging, Texts, TokenJudge, Words
 from verify.inputs.examples import Example, Space
 from verify.inputs.size_rules import Supported
 from verify.subject.caller import Caller
@@ -52,12 +52,14 @@ def takes_a_case(target: Target) -> None:
 
 
 def makes_tokens(target: Target) -> None:
-    """Call what makes BERT's input, for two words or two texts; it returns a list for each word, or as many ids as segments."""
+    """Call what makes tokens, for two words or two texts; it returns a list for each word, or as many ids as segments."""
     judge = TokenJudge.of(
         target.load(), statement(target.formula_id), statement(target.formula_id).choose(target.conventions)
     )
     if target.formula_id == "bert.wordpiece":
         assert len(judge.solve(Words(("ab", "b"), ("[UNK]", "a", "##b"), 100).problem({}))) == 2
+    elif target.formula_id == "gpt.bpe":
+        assert judge.solve(Merging(("ab", "b"), (("a", "b"),)).problem({})) == [("ab",), ("b",)]
     else:
         ids, segments = judge.solve(Texts((1003, 1005), (1007,), 11).problem(judge.conventions))
         assert len(ids) == len(segments) == 6

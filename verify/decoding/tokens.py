@@ -1,13 +1,14 @@
-"""How what makes BERT's input is called, and how it is judged: the contract that ``bert.wordpiece`` and ``bert.pack`` are
+"""How what makes tokens is called, and how it is judged: the contract that ``bert.wordpiece``, ``bert.pack`` and ``gpt.bpe`` are
 checked by.
 
     wordpiece(words, vocabulary, *, unknown, longest)    → for each word its pieces
     pack(a, b, *, cls, sep, longest)                     → ids, segments
+    bpe(words, merges)                                   → for each word its tokens
 
-``words`` is a list of strings and ``vocabulary`` a list of pieces, ``unknown`` among them; what comes back is a list of lists of
-strings. ``a`` and ``b`` are lists of ids, ``b`` None where there is one text; what comes back are two lists of numbers, or
-tensors of one axis. A callable that does not take ``longest`` for its words is given none of more than 100 characters.
-NotImplementedError says that a case is not supported, and it is passed over.
+``words`` is a list of strings, ``vocabulary`` a list of pieces, ``unknown`` among them, and ``merges`` a list of pairs of
+strings; what comes back is a list of lists of strings. ``a`` and ``b`` are lists of ids, ``b`` None where there is one text; what
+comes back are two lists of numbers, or tensors of one axis. A callable that does not take ``longest`` for its words is given none
+of more than 100 characters. NotImplementedError says that a case is not supported, and it is passed over.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from spec.bert import pack, wordpiece
+from spec.gpt import bpe
 from spec.language.procedure import Procedure
 from verify.decoding.case_result import REPEATS, VALUE, CaseResult
 from verify.decoding.guard import Guard, twice
@@ -60,6 +62,21 @@ class Texts:
         return pack.Problem(self.a, self.b, CLS, SEP, self.longest, conventions)
 
 
+@dataclass(frozen=True)
+class Merging:
+    """Words to be taken apart, and the pairs that are joined, in their order."""
+
+    words: tuple[str, ...]
+    merges: tuple[tuple[str, str], ...]
+
+    def problem(self, conventions: Mapping[str, str]) -> bpe.Problem:
+        """The case as a problem."""
+        return bpe.Problem(tuple(self.words), tuple((first, second) for first, second in self.merges))
+
+
+Case = Words | Texts | Merging
+
+
 @st.composite
 def words(draw: st.DrawFn, limited: bool) -> Words:
     """Some words and pieces, most of them parts of the words, so that many can be put together."""
@@ -80,6 +97,25 @@ def words(draw: st.DrawFn, limited: bool) -> Words:
     base = [mark + x for mark in marks for x in LETTERS]
     vocabulary = dict.fromkeys([UNKNOWN, *base, *(mark + part for mark, part in pieces)])
     return Words(tuple(found), tuple(vocabulary), draw(st.integers(3, 9)) if limited else 100)
+
+
+@st.composite
+def merging(draw: st.DrawFn) -> Merging:
+    """Some words, half of them behind a space, and pairs of what is known so far, which make a new part of a word."""
+    word = st.builds(str.__add__, st.sampled_from(("", " ")), st.text(LETTERS, max_size=9))
+    found = draw(st.lists(word, min_size=1, max_size=4))
+    rows = [bpe.bytes_of(each) for each in found]
+    known, merges = {byte: None for row in rows for byte in row}, []
+    wholes = ["".join(row) for row in rows]
+    for _ in range(draw(st.integers(0, 9))):
+        pairs = {pair: "".join(pair) for pair in product(known, known)}
+        fresh = [
+            p for p, made in pairs.items() if made not in known and any(made in whole for whole in wholes)
+        ]
+        if fresh:
+            merges.append(draw(st.sampled_from(fresh)))
+            known["".join(merges[-1])] = None
+    return Merging(tuple(found), tuple(merges))
 
 
 MOST_TOKENS = 7
@@ -146,25 +182,23 @@ class TokenJudge:
     @property
     def notes(self) -> list[str]:
         """Notes on what the callable is not asked for."""
-        if self.procedure.id == "bert.pack" or "longest" in self.takes:
+        if "longest" in self.takes or "longest" not in self.procedure.inputs:
             return []
         return ["it takes no longest: checked with words of up to 100 characters, and with longer ones"]
 
     def cases(self, check: str) -> list[tuple[float, st.SearchStrategy[Any]]]:
         """The cases that a check draws; all are of one sort."""
-        if self.procedure.id == "bert.pack":
-            return [(1.0, texts(self.conventions["truncation"]))]
-        return [(1.0, words("longest" in self.takes))]
+        return [(1.0, KINDS[self.procedure.id].draw(self))]
 
-    def case(self, data: Mapping[str, Any]) -> Words | Texts:
+    def case(self, data: Mapping[str, Any]) -> Case:
         """A case from its data."""
         return case_of(self.procedure.id, data)
 
-    def describe(self, case: Words | Texts) -> dict[str, Any]:
+    def describe(self, case: Case) -> dict[str, Any]:
         """Describe a case for a reader, as names and values."""
         return {name: list(x) if isinstance(x, tuple) else x for name, x in asdict(case).items()}
 
-    def judge(self, check: str, case: Words | Texts) -> CaseResult:
+    def judge(self, check: str, case: Case) -> CaseResult:
         """What a check finds in a case.
 
         Raises:
@@ -190,14 +224,14 @@ class TokenJudge:
         return solver_of(self.procedure.id)(self.guard.around(self.fn), self.takes, problem)
 
 
-def case_of(procedure_id: str, data: Mapping[str, Any]) -> Words | Texts:
+def case_of(procedure_id: str, data: Mapping[str, Any]) -> Case:
     """A case from its data."""
-    return Texts(**data) if procedure_id == "bert.pack" else Words(**data)
+    return KINDS[procedure_id].case(**data)
 
 
 def solver_of(procedure_id: str) -> Callable[[Callable[..., Any], Collection[str], Any], Any]:
     """How a callable is asked under a procedure."""
-    return call_packer if procedure_id == "bert.pack" else call_splitter
+    return KINDS[procedure_id].call
 
 
 def call_packer(fn: Callable[..., Any], takes: Collection[str], problem: pack.Problem) -> pack.Packed:
@@ -217,8 +251,8 @@ def call_packer(fn: Callable[..., Any], takes: Collection[str], problem: pack.Pr
 
 
 def call_splitter(
-    fn: Callable[..., Any], takes: Collection[str], problem: wordpiece.Problem
-) -> list[wordpiece.Pieces]:
+    fn: Callable[..., Any], takes: Collection[str], problem: wordpiece.Problem | bpe.Problem
+) -> list[tuple[str, ...]]:
     """Ask for the pieces of words, and read the list for each word that is returned.
 
     Raises:
@@ -226,7 +260,8 @@ def call_splitter(
         Unsupported: it does not support this problem.
     """
     many = len(problem.words)
-    returned = call_with_options(fn, takes, problem, list(problem.words), sorted(problem.vocabulary))
+    known = sorted(problem.vocabulary) if isinstance(problem, wordpiece.Problem) else list(problem.merges)
+    returned = call_with_options(fn, takes, problem, list(problem.words), known)
     try:
         if any(isinstance(row, str) or not all(isinstance(piece, str) for piece in row) for row in returned):
             raise TypeError("a list of strings for each word")
@@ -259,6 +294,22 @@ def call_with_options(fn: Callable[..., Any], takes: Collection[str], problem: A
     return returned
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What the cases of a procedure are, how they are drawn for a judge, and how a callable is asked."""
+
+    case: Callable[..., Case]
+    draw: Callable[[TokenJudge], st.SearchStrategy[Any]]
+    call: Callable[[Callable[..., Any], Collection[str], Any], Any]
+
+
+KINDS = {
+    "bert.wordpiece": Kind(Words, lambda judge: words("longest" in judge.takes), call_splitter),
+    "bert.pack": Kind(Texts, lambda judge: texts(judge.conventions["truncation"]), call_packer),
+    "gpt.bpe": Kind(Merging, lambda judge: merging(), call_splitter),
+}
+
+
 def unread(returned: Any, error: Exception) -> Fault:
     """Describe a result that the contract does not allow."""
     return Fault(f"returned {type(returned).__name__} of another form than expected: {error}")
@@ -269,4 +320,4 @@ def differs(one: Any, other: Any, said: str) -> str:
     return "" if one == other else f"got {one}; {said} {other}"
 
 
-__all__ = ["Texts", "TokenJudge", "Words", "case_of", "differs", "solver_of"]
+__all__ = ["Merging", "Texts", "TokenJudge", "Words", "case_of", "differs", "solver_of"]

@@ -89,6 +89,55 @@ def our_tokenizer() -> Adapted:
     return wordpiece
 
 
+# Bytes in pairs -----------------------------------------------------------------------------------------------------------
+
+
+def _number_bytes(merges: list[tuple[str, str]]) -> dict[str, int]:
+    """Ids of all bytes, of what merges make, and of the end of a text."""
+    from tokenizers import pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokens = [*alphabet, *("".join(pair) for pair in merges), "<|endoftext|>"]
+    return {token: number for number, token in enumerate(dict.fromkeys(tokens))}
+
+
+def pairs_of_tokenizers() -> Adapted:
+    """``tokenizers.models.BPE`` behind ``pre_tokenizers.ByteLevel``, given words."""
+    from tokenizers import models, pre_tokenizers
+
+    def bpe(words: list[str], merges: list[tuple[str, str]]) -> list[list[str]]:
+        model = models.BPE(_number_bytes(merges), merges)
+        split = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        return [
+            [token.value for part, _ in split.pre_tokenize_str(word) for token in model.tokenize(part)]
+            for word in words
+        ]
+
+    return bpe
+
+
+def gpt2_tokenizer() -> Adapted:
+    """``GPT2Tokenizer`` of transformers, given each word as a text."""
+    import transformers
+
+    def bpe(words: list[str], merges: list[tuple[str, str]]) -> list[list[str]]:
+        tokenizer = transformers.GPT2Tokenizer(vocab=_number_bytes(merges), merges=merges)
+        return [list(tokenizer.tokenize(word)) for word in words]
+
+    return bpe
+
+
+def our_pairs() -> Adapted:
+    """``impl.gpt.BytePairs``, given each word as a text."""
+    from impl.gpt import BytePairs
+
+    def bpe(words: list[str], merges: list[tuple[str, str]]) -> list[list[str]]:
+        tokenizer = BytePairs(_number_bytes(merges), merges)
+        return [tokenizer.tokenize(word) for word in words]
+
+    return bpe
+
+
 # Packing ------------------------------------------------------------------------------------------------------------------
 
 

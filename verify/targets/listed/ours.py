@@ -61,8 +61,11 @@ TOKENIZER = (
         "impl", "impl.bert.WordPiece", "bert.wordpiece", "tokenizing:our_tokenizer", differs="given words"
     ),
     Target("impl", "impl.bert.WordPiece", "bert.pack", "tokenizing:packed_by_our_tokenizer"),
+    Target(
+        "impl", "impl.gpt.BytePairs", "gpt.bpe", "tokenizing:our_pairs", differs="given each word as a text"
+    ),
 )
-"""The tokenizer for whole texts."""
+"""The tokenizers for whole texts."""
 
 OURS = tuple(
     target

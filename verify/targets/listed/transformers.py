@@ -394,6 +394,14 @@ TRANSFORMERS = (
         differs="given words; case and accents stay",
     ),
     Target("transformers", "tokenizers.models.WordPiece", "bert.wordpiece", "tokenizing:model_of_tokenizers"),
+    Target(
+        "transformers",
+        "GPT2Tokenizer",
+        "gpt.bpe",
+        "tokenizing:gpt2_tokenizer",
+        differs="given each word as a text",
+    ),
+    Target("transformers", "tokenizers.models.BPE", "gpt.bpe", "tokenizing:pairs_of_tokenizers"),
     *(
         Target(
             "transformers",
