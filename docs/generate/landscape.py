@@ -25,9 +25,9 @@ def surfaces() -> str:
     """Lines of equal loss around both networks of the first seed."""
     result, _ = records()[0]
     return group(
-        f"Lines of equal loss on a grid of {result.settings.grid} × {result.settings.grid} steps, each √2 times the one before, the "
-        f"same for both (seed {result.settings.seed}). A step of 0.1 is a tenth of every filter's length. On the thick line the "
-        "network is as good as guessing: ln 2.",
+        f"Lines of equal loss on a grid of {result.settings.grid} × {result.settings.grid} steps, each √2 times the one before, "
+        f"the same for both (seed {result.settings.seed}). A step of 0.1 is a tenth of every filter's length. On the thick line "
+        "the network is as good as guessing: ln 2.",
         *(
             (
                 f"landscape-{int(s.residual)}",
