@@ -5,7 +5,7 @@
 trains two deep networks that differ in nothing but their residual connections to tell two spirals apart, from the same weights,
 on the same batches. Then two random directions are drawn for each, every filter's part of them made as long as the filter
 (``impl.scaling.draw_direction``), and the loss is measured on a grid of steps along both. Printed: how many points of the grid
-are minima, lower than all eight neighbours, and at how many the network is still better than guessing.
+are minima, lower than all eight neighbours.
 """
 
 from __future__ import annotations
@@ -52,15 +52,14 @@ class Settings:
 class Surface:
     """The loss around one network. ``loss[row][column]`` is at so many steps along the second and the first direction.
 
-    ``held_out`` is the share of new points told apart, ``minima`` how many inner points of the grid are lower than all eight
-    neighbours, ``better`` the share of the grid where the loss is below that of guessing.
+    ``trained`` is the loss at the middle, ``held_out`` the share of new points told apart, ``minima`` how many inner points of
+    the grid are lower than all eight neighbours.
     """
 
     residual: bool
     trained: float
     held_out: float
     minima: int
-    better: float
     loss: tuple[tuple[float, ...], ...]
 
 
@@ -163,8 +162,7 @@ def run(settings: Settings, say: Callable[[str], object] = lambda line: None) ->
         say(f"{name}: trained to a loss of {trained:.4f}; {right:.1%} of new points are told apart")
         loss = survey(network, x, which, settings)
         rows = tuple(tuple(float(f"{value:.4g}") for value in row) for row in loss.tolist())
-        better = (loss < math.log(2)).double().mean().item()
-        surfaces.append(Surface(residual, trained, right, count_minima(loss), better, rows))
+        surfaces.append(Surface(residual, trained, right, count_minima(loss), rows))
     count = sum(weight.numel() for weight in network.parameters())
     return Result(settings, count, tuple(surfaces), time.process_time() - start)
 
@@ -195,11 +193,11 @@ def summary(result: Result) -> str:
     lines = [
         f"Two networks of {2 * s.blocks + 2} layers, {result.parameters} parameters each.",
         "",
-        f"{'':26} {'loss':>8} {'new points':>11} {'minima':>8} {'better than':>12}",
-        f"{'':26} {'trained':>8} {'right':>11} {'on grid':>8} {'guessing':>12}",
+        f"{'':26} {'loss':>8} {'new points':>12} {'minima':>8}",
+        f"{'':26} {'trained':>8} {'told apart':>12} {'on grid':>8}",
     ]
     lines += [
-        f"{NAMES[each.residual]:26} {each.trained:8.4f} {each.held_out:11.1%} {each.minima:8} {each.better:12.1%}"
+        f"{NAMES[each.residual]:26} {each.trained:8.4f} {each.held_out:12.1%} {each.minima:8}"
         for each in result.surfaces
     ]
     return "\n".join([*lines, "", f"{result.processor:.0f} seconds of processor time."])
