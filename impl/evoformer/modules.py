@@ -68,7 +68,9 @@ class Block(nn.Module):
     def weights(self) -> BlockWeights:
         """The weights, as ``evoformer.block`` takes them."""
         kinds = BlockWeights.__annotations__
-        return BlockWeights(*(kinds[part](**held) for part, held in self.parts.items()))
+        return BlockWeights(
+            *(kind(**dict(self.parts[part].named_parameters())) for part, kind in kinds.items())
+        )
 
     def forward(
         self,
