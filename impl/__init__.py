@@ -12,11 +12,14 @@
 ``impl.masking``          ``mlm``, ``whole_words``: what masked language modelling hides; ``nsp``: pairs of sentences
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; of hidden words and pairs; warm-up
 ``impl.bert``             BERT: features of its layers; heads for words, texts, pairs, tokens and spans
+``impl.evoformer``        AlphaFold 2's: attention of an alignment, triangle updates of pairs; a block, as a function and a module
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
 ``impl.bert``             BERT: functions of its weights; it and its relatives as modules; checkpoints; WordPiece
 ``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints; BPE
+``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
+``impl.scaling``          ``kaplan``: laws of scale; ``fit``: a power law; ``filter_normalised``: directions of a landscape
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
@@ -34,6 +37,7 @@ __all__ = [
     "bert",
     "decoding",
     "embedding",
+    "evoformer",
     "feedforward",
     "gpt",
     "masking",
@@ -41,10 +45,12 @@ __all__ = [
     "objectives",
     "positional",
     "recurrent",
+    "scaling",
     "scores",
     "seq2seq",
     "similarity",
     "transformer",
+    "vision",
 ]
 
 

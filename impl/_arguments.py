@@ -63,6 +63,7 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
         packed = get_type_hints(get_args(hint)[0]) if get_origin(hint) is Unpack else {parameter.name: hint}
         kinds |= {name: _kind(own) for name, own in packed.items()}
     placed = list(kinds.items())
+    named_by_callers = [name for name in kinds if name != "self"]
 
     @functools.wraps(function)
     def checked(*args: Any, **named: Any) -> Any:
@@ -72,7 +73,9 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
                     raise kind.refusal(told, name, value)
         for name, value in named.items():
             if name not in kinds and "options" not in kinds:  # **options are another function's
-                raise TypeError(f"{told}: expected no argument {name!r}; it has {', '.join(kinds)}")
+                raise TypeError(
+                    f"{told}: expected no argument {name!r}; it has {', '.join(named_by_callers)}"
+                )
             kind = kinds.get(name)
             if (
                 kind is not None

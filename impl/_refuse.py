@@ -126,18 +126,26 @@ def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:
     return torch.Size(whole)
 
 
-def check_range(formula: str, name: str, ids: Tensor, size: int) -> None:
-    """Refuse integers that are not all in 0..size − 1, where looking at them is free."""
+def check_range(formula: str, name: str, ids: Tensor, size: int, besides: int | None = None) -> None:
+    """Refuse integers that are neither in 0..size − 1 nor ``besides``, where looking at them is free."""
     if readable(ids) and ids.numel():
         low, high = ids.aminmax()
-        if low < 0 or high >= size:
-            raise out_of_range(formula, name, ids, size)
+        if (low < 0 or high >= size) and _outside(ids, size, besides).any():
+            raise out_of_range(formula, name, ids, size, besides)
 
 
-def out_of_range(formula: str, name: str, ids: Tensor, size: int) -> IndexError:
-    """The error for integers that are not all in 0..size − 1: it names the first that is not, and where it stands."""
+def out_of_range(formula: str, name: str, ids: Tensor, size: int, besides: int | None = None) -> IndexError:
+    """The error for integers that are neither in 0..size − 1 nor ``besides``: it names the first, and where it stands."""
+    expected = f"{formula}: expected {name} in 0..{size - 1}, below {size}"
+    if besides is not None:
+        expected += f", or {besides}"
     if not readable(ids):
-        return IndexError(f"{formula}: expected {name} in 0..{size - 1}, below {size}")
-    place = ((ids < 0) | (ids >= size)).nonzero()[0].tolist()
+        return IndexError(expected)
+    place = _outside(ids, size, besides).nonzero()[0].tolist()
     at, value = f"[{', '.join(map(str, place))}]" if place else "", ids[tuple(place)].item()
-    return IndexError(f"{formula}: expected {name} in 0..{size - 1}, below {size}; got {name}{at} = {value}")
+    return IndexError(f"{expected}; got {name}{at} = {value}")
+
+
+def _outside(ids: Tensor, size: int, besides: int | None) -> Tensor:
+    outside = (ids < 0) | (ids >= size)
+    return outside if besides is None else outside & (ids != besides)

@@ -20,7 +20,8 @@ def token(ids: Integer[Tensor, "... n"], E: Float[Tensor, "V d"]) -> Float[Tenso
 
     IndexError, with the place and the value, for an id below 0 or not below V: at once on the CPU, where reading it is free;
     on CUDA, where it would wait for the queue, torch's device-side assertion says it later. ValueError unless E is (V, d),
-    TypeError for ids that are not integers. Source: Bengio et al. 2003, "A Neural Probabilistic Language Model", section 2.
+    TypeError for ids that are not integers and an E that is not floating. Source: Bengio et al. 2003, "A Neural Probabilistic
+    Language Model", section 2.
     """
     return rows("embedding.token", "E (V d)", ids=ids, E=E)
 
@@ -51,9 +52,10 @@ def bert(
     ):
         expected = "ids, seg, pos (... n), E (V d), S (K d), P (N d)"
         raise _refuse.shapes(formula, expected, ids=ids, seg=seg, pos=pos, E=E, S=S, P=P)
-    _refuse.check_lead(
-        formula, {name: x.unsqueeze(-1) for name, x in (("ids", ids), ("seg", seg), ("pos", pos))}
-    )
+    try:
+        _refuse.broadcast_shapes(ids.shape, seg.shape, pos.shape)
+    except RuntimeError:
+        raise _refuse.shapes(formula, "shapes that broadcast", ids=ids, seg=seg, pos=pos) from None
     found = (
         rows(formula, "E (V d)", ids=ids, E=E),
         rows(formula, "S (K d)", seg=seg, S=S),
@@ -70,6 +72,8 @@ def rows(formula: str, expected: str, **given: Tensor) -> Tensor:
     (name, ids), (letter, table) = given.items()
     if table.dim() != 2:
         raise _refuse.shapes(formula, expected, **{letter: table})
+    if not table.is_floating_point():
+        raise _refuse.dtypes(formula, f"a floating {letter}", **{letter: table})
     if ids.dtype != torch.int64:
         _refuse.check_integers(formula, f"integer {name}", **{name: ids})
         ids = ids.long()

@@ -98,6 +98,8 @@ def add_norm(
     """
     if x.shape[-1:] != r.shape[-1:]:
         raise _refuse.shapes("normalization.add_norm", "x (... d), r (... d)", x=x, r=r)
+    if x.shape != r.shape:
+        _refuse.check_lead("normalization.add_norm", {"x": x, "r": r})
     _refuse.check_floating("normalization.add_norm", x=x, r=r)
     if x.dtype.itemsize == 2:
         return layer_norm(x.float() + r.float(), gamma.float(), beta.float(), eps).to(x.dtype)
@@ -105,7 +107,7 @@ def add_norm(
 
 
 def _check_eps(formula: str, eps: float) -> None:
-    if not (isinstance(eps, (int, float)) and eps > 0):
+    if not eps > 0:
         raise ValueError(f"{formula}: expected a number eps > 0; got eps {eps!r}")
 
 

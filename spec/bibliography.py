@@ -86,6 +86,13 @@ PAPERS = (
         2019,
         "arXiv:1810.04805",
     ),
+    Reference(
+        "dosovitskiy2021",
+        "Dosovitskiy et al.",
+        "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale",
+        2021,
+        "arXiv:2010.11929",
+    ),
     Reference("elman1990", "Elman", "Finding Structure in Time", 1990, "10.1207/s15516709cog1402_1"),
     Reference(
         "gehring2017",
@@ -151,6 +158,13 @@ PAPERS = (
         "Long Short-Term Memory",
         1997,
         "10.1162/neco.1997.9.8.1735",
+    ),
+    Reference(
+        "jumper2021",
+        "Jumper et al.",
+        "Highly accurate protein structure prediction with AlphaFold",
+        2021,
+        "10.1038/s41586-021-03819-2",
     ),
     Reference(
         "karim2019",
@@ -275,6 +289,19 @@ PAPERS = (
     ),
     Reference(
         "zhang2019", "Zhang & Sennrich", "Root Mean Square Layer Normalization", 2019, "arXiv:1910.07467"
+    ),
+    Reference(
+        "kaplan2020", "Kaplan et al.", "Scaling Laws for Neural Language Models", 2020, "arXiv:2001.08361"
+    ),
+    Reference(
+        "hoffmann2022",
+        "Hoffmann et al.",
+        "Training Compute-Optimal Large Language Models",
+        2022,
+        "arXiv:2203.15556",
+    ),
+    Reference(
+        "li2018", "Li et al.", "Visualizing the Loss Landscape of Neural Nets", 2018, "arXiv:1712.09913"
     ),
 )
 """The publications, by key."""

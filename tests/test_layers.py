@@ -45,7 +45,17 @@ ALLOWED = {
     }
     | PEERS
     | IN_PLACES.keys(),
-    "examples": {"impl", "spec", "torch", "matplotlib", "rich", "tokenizers", "transformers", "verify"}
+    "examples": {
+        "impl",
+        "spec",
+        "torch",
+        "matplotlib",
+        "rich",
+        "sklearn",
+        "tokenizers",
+        "transformers",
+        "verify",
+    }
     | WORLD,
 }
 

@@ -65,6 +65,7 @@ def additive_weights(
     the mask is boolean. Source: Bahdanau, Cho & Bengio 2015, "Neural Machine Translation by Jointly Learning to Align and
     Translate", equation 6 and appendix A.1.2.
     """
+    _refuse.check_floating("attention.additive_weights", q=q, k=k, W=W, v=v)
     if mask is not None and min(q.dim(), k.dim()) > 1:
         check_mask("attention.additive_weights", mask, q.shape[-2], k.shape[-2])
         if unsafe(q, k):

@@ -120,7 +120,7 @@ def head_mlm(
     TypeError unless all share one floating dtype. Source: Devlin et al. 2019, section 3.1, and its code.
     """
     _MLM.fit("bert.head_mlm", x=x, W=W, b=b, gamma=gamma, beta=beta, E=E, b_V=b_V)
-    if not (isinstance(eps, (int, float)) and eps > 0):
+    if not eps > 0:
         raise ValueError(f"bert.head_mlm: expected a positive eps; got eps {eps!r}")
     r = F.layer_norm(F.gelu(F.linear(x, W.mT, b), approximate=approximation), gamma.shape, gamma, beta, eps)
     return F.linear(r, E, b_V)

@@ -276,8 +276,7 @@ def _loss(logits: Tensor, labels: Tensor) -> Tensor:
     try:
         total = F.cross_entropy(logits.flatten(0, -2), flat, reduction="sum")
     except IndexError:
-        has = labels.masked_fill(labels == IGNORED, 0)
-        raise _refuse.out_of_range("bert", "labels other than −100", has, logits.shape[-1]) from None
+        raise _refuse.out_of_range("bert", "labels", labels, logits.shape[-1], IGNORED) from None
     return total / (flat >= 0).sum().clamp(min=1)
 
 

@@ -103,7 +103,9 @@ def check_targets(
     if not 0 <= epsilon <= 1:
         raise ValueError(f"{formula}: expected a number epsilon in 0..1; got epsilon {epsilon!r}")
     words = s.shape[-1] if V is None else V
-    _refuse.check_range(formula, "targets other than −100", torch.where(y == IGNORED, 0, y), words)
+    if not words:
+        raise ValueError(f"{formula}: expected V >= 1; got V 0")
+    _refuse.check_range(formula, "y", y, words, IGNORED)
     return _refuse.check_lead(formula, {"y": y}, s=s)
 
 

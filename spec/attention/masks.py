@@ -41,3 +41,16 @@ def let_in(s: Node, seen: Node) -> dict[str, Node]:
     """A score where masked keys are not left out, by the options of the convention that say what becomes of it."""
     filled = {option: case(seen, s, -fill) for option, fill in FILLS.items()}
     return {**filled, "added_1e4": case(seen, s, s - 10**4)}
+
+
+def mix(a: Tensor, v: Tensor, mask: Tensor, i: Index, j: Index, l: Index, e: Index) -> Node:
+    """Entry e of the values that query i has gathered from the keys j by its weights, and what one without a key gets."""
+    mixed = Sum(a[i, j] * v[j, e], j, where=permitted(mask, i, j))
+    has_key = Some(permitted(mask, i, l), l)
+    return by_convention(
+        "fully_masked",
+        zero=mixed,
+        mean=case(has_key, mixed, Sum(v[j, e], j) / v.shape[0]),
+        unspecified=case(has_key, mixed, Undefined()),
+        **dict.fromkeys((*FILLS, "added_1e4"), Sum(a[i, j] * v[j, e], j)),
+    )

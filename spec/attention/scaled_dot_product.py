@@ -1,6 +1,6 @@
 """Scaled dot-product attention: weights mix values."""
 
-from spec.attention.masks import FILLS, FULLY_MASKED, OURS, POLARITY, permitted
+from spec.attention.masks import FULLY_MASKED, OURS, POLARITY, mix
 from spec.attention.softmax import softmax
 from spec.scores.scaled_dot import scaled_dot
 from spec.vocabulary import *
@@ -15,9 +15,6 @@ mask = optional_mask("mask", n, m, meaning="which keys a query may attend to")
 s = tensor("s", n, m, meaning="score: how well each key fits each query")
 a = tensor("a", n, m, meaning="attention weight: the share of its attention that a query gives to each key")
 z = tensor("z", n, d_v, meaning="context: the mean of the values, weighted by attention")
-
-has_key = Some(permitted(mask, i, l), l)
-mixed = Sum(a[i, j] * v[j, e], j, where=permitted(mask, i, j))
 
 TOKENS = {"k": [[0, 1, 1], [4, 4, 0], [2, 3, 1]], "v": [[1, 2, 3], [2, 8, 0], [2, 6, 3]]}
 """Keys and values of the three tokens that deck S0 takes from Karim 2019."""
@@ -36,16 +33,7 @@ scaled_dot_product = Formula(
     lines=(
         define(s, scaled_dot(q, k)),
         define(a, softmax(s, mask)),
-        define(
-            z[i, e],
-            by_convention(
-                "fully_masked",
-                zero=mixed,
-                mean=case(has_key, mixed, Sum(v[j, e], j) / m),
-                unspecified=case(has_key, mixed, Undefined()),
-                **dict.fromkeys((*FILLS, "added_1e4"), Sum(a[i, j] * v[j, e], j)),
-            ),
-        ),
+        define(z[i, e], mix(a, v, mask, i, j, l, e)),
     ),
     outputs=(z,),
     conventions=(POLARITY, FULLY_MASKED),

@@ -29,9 +29,12 @@ SUBJECTS = (
     "transformer",
     "bert",
     "gpt",
+    "evoformer",
+    "vision",
     "masking",
     "objectives",
     "decoding",
+    "scaling",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""
 HOME = Path(__file__).parents[1]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import impl
-from impl import attention, decoding, positional, similarity
+from impl import attention, decoding, embedding, normalization, objectives, positional, similarity
 from impl._arguments import INTEGER, NUMBER, Kind, _kind
 
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -71,6 +71,51 @@ def test_a_text_is_no_number(call, told, name):
             TypeError, match=rf"^{told}: expected a number( or None)? as {name}; got {words}$"
         ):
             call(**{name: given})
+
+
+ROW, TWO, THREE, WORDS = torch.ones(5), torch.ones(2, 5), torch.ones(3, 5), torch.tensor([1, -100, 5])
+UNFIT = {
+    "rows of other batches": (
+        lambda: normalization.add_norm(TWO, THREE, ROW, ROW, 0.1),
+        "normalization.add_norm: expected leading dimensions that broadcast; got x (2, 5), r (3, 5)",
+    ),
+    "complex queries": (
+        lambda: attention.additive_weights(
+            TWO * 1j, THREE, torch.ones(7, 10), torch.ones(7), torch.ones(2, 3, dtype=torch.bool)
+        ),
+        "attention.additive_weights: expected one floating dtype; got q complex64, k float32, W float32, v float32",
+    ),
+    "places of other batches": (
+        lambda: embedding.bert(*(torch.ones(b, 3).long() for b in (2, 2, 3)), *[THREE] * 3, ROW, ROW, 0.1),
+        "embedding.bert: expected shapes that broadcast; got ids (2, 3), seg (2, 3), pos (3, 3)",
+    ),
+    "a table of integers": (
+        lambda: embedding.token(WORDS, THREE.long()),
+        "embedding.token: expected a floating E; got E int64",
+    ),
+    "a label that is no word": (
+        lambda: objectives.cross_entropy(THREE, WORDS, 0.1),
+        "objectives.cross_entropy: expected y in 0..4, below 5, or -100; got y[2] = 5",
+    ),
+    "no words": (
+        lambda: objectives.cross_entropy(THREE[:, :0], WORDS - 500, 0.1),
+        "objectives.cross_entropy: expected V >= 1; got V 0",
+    ),
+    "an argument that there is not": (
+        lambda: attention.MultiHeadAttention(4, h=2),
+        "attention.MultiHeadAttention: expected no argument 'h'; "
+        "it has d_model, heads, d_k, d_v, d_y, bias, dropout, device, dtype",
+    ),
+}
+
+
+@pytest.mark.parametrize("unfit", UNFIT)
+def test_what_does_not_fit_is_refused_with_what_was_given(unfit):
+    """In one line that begins with the formula and names the letters that were passed, and no part of what they became."""
+    call, line = UNFIT[unfit]
+    with pytest.raises((ValueError, TypeError, IndexError)) as caught:
+        call()
+    assert str(caught.value) == line
 
 
 def test_all_kinds_are_asked():

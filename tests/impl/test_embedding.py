@@ -94,5 +94,7 @@ def test_bert_says_which_of_its_ids_or_tables_does_not_fit(places, normal):
         bert(ids, seg + torch.tensor([0, 1, 0, 0]), pos, E, S, P, gamma, beta, 1e-12)
     with pytest.raises(ValueError, match=r"^embedding.bert: expected ids, seg, pos"):
         bert(ids, seg, pos, E, S[:, 1:], P, gamma, beta, 1e-12)
-    with pytest.raises(ValueError, match=r"^embedding.bert: expected leading dimensions that broadcast"):
+    with pytest.raises(
+        ValueError, match=r"^embedding.bert: expected shapes that broadcast; got ids \(2, 4\), seg"
+    ):
         bert(ids, seg[1:], pos, E, S, P, gamma, beta, 1e-12)

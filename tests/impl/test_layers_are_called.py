@@ -24,6 +24,7 @@ from impl.bert import (
 from impl.decoding import beam, greedy
 from impl.scores import Additive
 from impl.transformer import Conditioned, Transformer, TransformerConfig
+from impl.vision import ViT, ViTConfig
 
 IDS = torch.tensor([[1, 2, 3, 4, 5], [6, 7, 8, 0, 0]])
 MASK = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
@@ -103,6 +104,10 @@ USES = {
     "Transformer, decoded": Use(transformer(), decoded),
     "Transformer, greedy": Use(transformer(norm="pre"), searched(greedy)),
     "Transformer, beams": Use(transformer(), searched(beam, width=2)),
+    "ViT": Use(
+        lambda: ViT(ViTConfig(4, 2, 2, D, 2, 2, 12, 3)),
+        lambda it: it(VECTORS[:, :4].unflatten(-1, (2, 4)).mT),
+    ),
     "BertEncoder": Use(bert(BertEncoder), lambda it: it(IDS, mask=MASK).pooled),
     "BertEncoder, padded": Use(bert(BertEncoder), lambda it: it(IDS, mask=MASK, unpadded=False).pooled),
     "BertEncoder, whole": Use(bert(BertEncoder), lambda it: it(IDS).pooled),

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from impl import attention, bert, recurrent, scores, seq2seq, transformer
+from impl import attention, bert, recurrent, scores, seq2seq, transformer, vision
 
 BERT = bert.BertConfig(vocabulary=11, d_model=14, layers=3, heads=2, d_ff=5, max_length=7, dropout=0.0)
 CONFIG = transformer.TransformerConfig(11, 13, 14, 2, 5, 2, 3, dropout=0.0)
@@ -33,6 +33,7 @@ MADE = {
     "Transformer of learned positions": lambda **how: transformer.Transformer(LEARNED, **how),
     "Encoder": lambda **how: transformer.Encoder(LEARNED, **how),
     "DecoderLayer": lambda **how: transformer.DecoderLayer(CONFIG, **how),
+    "ViT": lambda **how: vision.ViT(vision.ViTConfig(6, 3, 2, 14, 3, 2, 5, 7), **how),
     "BertEncoder": lambda **how: bert.BertEncoder(BERT, **how),
     "BertLayer": lambda **how: bert.BertLayer(BERT, **how),
     "BertPooler": lambda **how: bert.BertPooler(BERT, **how),

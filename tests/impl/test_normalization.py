@@ -65,6 +65,13 @@ def test_derivatives_exist_in_both_modes_to_second_order(normal):
 
 
 @pytest.mark.usefixtures("unchecked")
+def test_eps_may_be_a_number_of_numpy(normal):
+    """Of any type."""
+    x, eps = normal(3, 5), np.float32(0.5)
+    assert torch.equal(layer_norm(x, x[0], x[1], eps), layer_norm(x, x[0], x[1], 0.5))
+
+
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("eps", [0, 0.0, -1e-5, math.nan])
 def test_eps_that_is_not_a_number_above_zero_is_refused(eps, normal):
     """One line gives what was passed."""

@@ -21,6 +21,7 @@ PARTS = {
     "values_of_words",
     "embed",
     "best_span",
+    "positions_of_size",
 }
 """Functions that have no statement of their own: their docstring names the function they are a part of."""
 

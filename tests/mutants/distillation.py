@@ -33,7 +33,9 @@ def cross_entropy(log_q, log_p):
     return -(log_q.exp() * log_p).sum(-1).mean(-1)
 
 
-wrong(LOSS, "not_scaled", "Leaves τ² out.", cause="not multiplied by τ")(distilled(lambda tau: 1))
+wrong(LOSS, "not_scaled", "Leaves τ² out.", cause="not multiplied by τ|tau is not read in L")(
+    distilled(lambda tau: 1)
+)
 wrong(LOSS, "scaled_once", "Multiplies by τ only.", cause="no square")(distilled(lambda tau: tau))
 wrong(LOSS, "never_cold", "Takes no temperature below 0.01.", cause=r"0\.01|(τ|tau) .*least")(
     distilled(temperature=lambda tau: max(tau, 0.01))
@@ -59,9 +61,12 @@ wrong(
 wrong(
     LOSS, "multiplied_by_the_temperature", "Multiplies logits by τ.", cause="(?<!not )multiplied|inverse of"
 )(lambda z, u, tau: tau**2 * kl(law(u, 1 / tau), law(z, 1 / tau)))
-wrong(LOSS, "mean_over_words", "Takes the mean over the words, too.", cause=r"mean over v|1/V times|by V\b")(
-    lambda z, u, tau: distilled()(z, u, tau) / z.shape[-1]
-)
+wrong(
+    LOSS,
+    "mean_over_words",
+    "Takes the mean over the words, too.",
+    cause=r"mean over v|1/V times|V in the place",
+)(lambda z, u, tau: distilled()(z, u, tau) / z.shape[-1])
 wrong(LOSS, "summed_over_places", "Sums over the places.", cause=r"not divided by T\b|is T times")(
     lambda z, u, tau: distilled()(z, u, tau) * z.shape[-2]
 )

@@ -114,9 +114,12 @@ def by_sigmoids(z, y):
     return F.binary_cross_entropy_with_logits(z, y.to(z.dtype), reduction="none")
 
 
-wrong(NSP, "labels_swapped", "0 taken for random, 1 for the one that follows.", cause=r"1 − y|(to|from) y\b")(
-    lambda z, y: answers(z, 1 - y).mean(-1)
-)
+wrong(
+    NSP,
+    "labels_swapped",
+    "0 taken for random, 1 for the one that follows.",
+    cause=r"1 − y|(to|from) y\b|sign of z",
+)(lambda z, y: answers(z, 1 - y).mean(-1))
 wrong(NSP, "two_sigmoids", "A sigmoid for each logit.", cause=r"sigmoid (for|of)\b")(
     lambda z, y: by_sigmoids(z, F.one_hot(y, 2)).mean((-2, -1))
 )
@@ -182,7 +185,7 @@ wrong(
     "The loss of the pairs is shown and not learned from.",
     cause=r"reaches z\b|nsp\b.*for a constant",
 )(both(lambda words, pairs: words + pairs.detach()))
-wrong(BERT, "answers_swapped", "0 taken for random.", cause=r"1 − y|(to|from) y\b")(
+wrong(BERT, "answers_swapped", "0 taken for random.", cause=r"1 − y|(to|from) y\b|sign of z")(
     both(pairs=lambda z, y: answers(z, 1 - y).mean(-1))
 )
 wrong(

@@ -219,8 +219,8 @@ RESULTS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
 
 def alter_results(evidence: Evidence) -> Iterator[Alteration]:
     """Results that are made of nothing, one number everywhere or an input as it is; and one that something else is made of."""
-    first = evidence.failing[0] if evidence.failing else None
-    numbers = {float(x) for part in (first.got or () if first else ()) for x in np.ravel(part)[:2]}
+    seen = (*evidence.ordinary, *evidence.fresh, *evidence.drawn) if evidence.failing else ()
+    numbers = {float(x) for w in seen for part in w.got or () for x in np.unique(part)[:2]}
     if len(numbers) == 1:
         (number,) = numbers
         yield (

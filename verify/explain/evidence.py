@@ -320,12 +320,11 @@ class Evidence:
             return witness.fails and any(
                 map(self._overlooks, said, got, self.evaluate_statement(witness.example))
             )
+        bounds = self.judge.expect(witness.example.inputs, witness.kind, False)
         with np.errstate(all="ignore"):
             return all(
-                (each.bound <= self.close * np.abs(value).max(initial=1e-300, where=np.isfinite(value))).all()
-                for each, value in zip(
-                    self.judge.expect(witness.example.inputs, witness.kind, False), said, strict=True
-                )
+                (each.bound <= self.close * _largest(value, result)).all()
+                for each, value, result in zip(bounds, said, got, strict=True)
             )
 
     def _overlooks(self, said: Any, got: Any, stated: Any) -> bool:
@@ -417,6 +416,12 @@ def narrow(witness: Witness, kind: Any) -> bool:
         return witness.got is not None and all(
             np.array_equal(part, part.astype(kind).astype(part.dtype), equal_nan=True) for part in witness.got
         )
+
+
+def _largest(said: Any, got: Any) -> float:
+    """The largest entry of either where something is said; next to nothing where nothing is."""
+    told = np.isfinite(said) & np.isfinite(got)
+    return float(np.maximum(np.abs(said), np.abs(got)).max(initial=1e-300, where=told))
 
 
 def _near(got: Any, said: Any, close: float) -> bool:

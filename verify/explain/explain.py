@@ -79,10 +79,10 @@ CAUSES: Causes = (
     (find_floor, Reason.CAUSE),
     (find_alteration, Reason.CAUSE),
     (find_factor, Reason.CAUSE),
-    (find_term, Reason.CAUSE),
+    (find_term, Reason.CHECK),
     (find_alteration_beside_conventions, Reason.CAUSE),
-    (unread_inputs, Reason.CAUSE),
-    (looks_ahead, Reason.CAUSE),
+    (unread_inputs, Reason.CHECK),
+    (looks_ahead, Reason.CHECK),
     (in_a_narrower_type, Reason.CAUSE),
     (at_masks, Reason.SIZES),
 )

@@ -197,7 +197,7 @@ def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
     if value is None or item.role == "generator" or not (item.domain in REAL or item.domain == "boolean"):
         return None
     if item.domain == "boolean":
-        others = [~value]
+        others = [np.logical_not(value)]
     else:  # some smaller, some larger: what is clamped or rounded is not ignored
         others = [
             fit_domain(item, 0.375 - 0.5 * np.flip(value)),

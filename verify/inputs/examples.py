@@ -22,7 +22,7 @@ from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk
 from verify.inputs import mask_kinds, regimes
 from verify.inputs.leads import ALL, REAL, YOUNG, Lead, far_out, find_added_numbers, leads
-from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.inputs.size_rules import EVERY_SIZE, NUMBERS, Supported
 from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ONE, ROUND, SIZE_KINDS, Sizing, make_sizing
 
 REMEMBERED, ROOM = 1 << 18, 16 << 20
@@ -312,7 +312,7 @@ class Space:
             return mask_kinds.restrict_mask(kind, mask, shape)
         if item.name in self.fixed:
             value = self.fixed[item.name]
-            number = int(value) if item.domain == "integer" else value
+            number = NUMBERS.get(item.domain, float)(value)
             return number if item.role == "number" else np.full(shape, round_to(value, dtype))
         if item.domain in WHOLE:
             below = whole(item.below, sizes) if item.below != 0 else 1
@@ -320,7 +320,8 @@ class Space:
             ids = regimes.some_without(random, ids, recipe.mask) if item.domain == "label" else ids
             return int(ids) if item.role == "number" else ids
         if item.domain == "boolean":
-            return regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)].draw(random, shape)
+            truths = regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)].draw(random, shape)
+            return bool(truths) if item.role == "number" else truths
         if item.role == "number":
             return self._draw_number(item, recipe, random)
         others = self.data_regimes[recipe.other % len(self.data_regimes)], regimes.DISTINCT

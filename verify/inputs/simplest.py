@@ -21,7 +21,7 @@ from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, round_to
 from verify.inputs.leads import find_added_numbers
 from verify.inputs.regimes import EPSILONS, POSITIVE_NUMBERS, SHARES
-from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
+from verify.inputs.size_rules import EVERY_SIZE, NUMBERS, Supported, sizes_of_formula
 
 Masks = Literal["none", "open", "any"]
 """Which masks are drawn: none, those under which every query sees some key, or any: a query that sees none is a corner of its
@@ -129,7 +129,7 @@ def plain_examples(draw: st.DrawFn, plain: Plain) -> Example:
 
 def _constant(item: Tensor, number: float, shape: tuple[int, ...], dtype: str) -> Any:
     if item.role == "number" or not shape:
-        return int(number) if item.domain == "integer" else number
+        return NUMBERS.get(item.domain, float)(number)
     return np.full(shape, round_to(number, dtype))
 
 
@@ -141,7 +141,7 @@ def _values(
     if item.role == "mask":
         return _masks(plain, shape)
     if item.domain == "boolean":
-        return _arrays(np.bool_, shape, (False, True))
+        return st.booleans() if item.role == "number" else _arrays(np.bool_, shape, (False, True))
     if item.domain == "permutation":
         return st.permutations(range(shape[0])).map(lambda order: np.array(order, np.int64))
     if item.domain in WHOLE:

@@ -254,16 +254,18 @@ def _read_fixed(formula: Formula, sizes: Mapping[str, Size], given: Any) -> tupl
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
-        least, beyond = _LEAST.get(domain, -math.inf), 1.0 if domain == "share" else math.inf
+        least, beyond = _LEAST.get(domain, -math.inf), 1.0 if domain in ("share", "boolean") else math.inf
         too_small = number <= least if domain == "positive" else number < least
-        whole = domain != "integer" or number.is_integer()
+        whole = domain not in ("integer", "boolean") or number.is_integer()
         if not math.isfinite(number) or too_small or number > beyond or not whole:
             raise Unusable(f"{formula.id}: {name} is fixed at {value!r}; expected a {domain} number")
         found[name] = number + 0.0  # there is one 0: −0 would be equal to it, and another number
     return tuple(found.items())
 
 
-_LEAST = {"positive": 0.0, "nonnegative": 0.0, "share": 0.0}
+_LEAST = {"positive": 0.0, "nonnegative": 0.0, "share": 0.0, "boolean": 0.0}
+NUMBERS: Mapping[str, type[int] | type[bool]] = {"integer": int, "boolean": bool}
+"""What a Python number is, by its domain, where it is no float."""
 
 
 def _read_rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> SizeRule:

@@ -65,9 +65,9 @@ def scales(spot: Spot) -> Written:
     if isinstance(part, Times):
         for by, what in (part.args, part.args[::-1]):
             if _of(by):
-                yield f"the scale is missing: {{line}} is not multiplied by {by}", what
+                yield f"the scale is missing: {{line}} is not {spot.deed} by {by}", what
                 yield (
-                    f"the scale is doubled: {{line}} is multiplied by {by} twice",
+                    f"the scale is doubled: {{line}} is {spot.deed} by {by} twice",
                     Times(by, Times(by, what)),
                 )
 
@@ -175,7 +175,7 @@ def missing_terms(spot: Spot) -> Written:
         yield f"{part.args[1]} is not subtracted in {{line}}", part.args[0]
     elif isinstance(part, Times):
         for gone, kept in (part.args, part.args[::-1]):
-            yield f"{{line}} is not {'divided' if spot.divisor else 'multiplied'} by {gone}", kept
+            yield f"{{line}} is not {spot.deed} by {gone}", kept
     elif isinstance(part, Over):
         yield f"{{line}} is not divided by {part.args[1]}", part.args[0]
 

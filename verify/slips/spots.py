@@ -35,6 +35,11 @@ class Spot:
         """Whether the part is the whole right side."""
         return self.part is self.line.right
 
+    @property
+    def deed(self) -> str:
+        """What a factor of the part does to the line."""
+        return "divided" if self.divisor else "multiplied"
+
     def __str__(self) -> str:
         return plain(self.part)
 

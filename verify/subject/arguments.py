@@ -12,6 +12,7 @@ from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import is_size
 from spec.language.formula import Formula
 from verify.inputs.dtypes import DTYPES
+from verify.inputs.size_rules import NUMBERS
 
 REAL = ("real", "positive", "nonnegative")
 
@@ -66,7 +67,7 @@ class Passing:
         if item.role == "mask":
             return None if value is None else self._tensor(item, value, dtype)
         if item.role == "number":
-            return int(value) if item.domain == "integer" else float(value)
+            return NUMBERS.get(item.domain, float)(value)
         return self._tensor(item, value, dtype, grad and item.domain in REAL and item.name not in self.fixed)
 
 

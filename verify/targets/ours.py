@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 Adapted = Callable[..., Any]
 
@@ -33,13 +33,16 @@ def flatten(function: Adapted) -> Adapted:
     def call(*given: Any, **keywords: Any) -> Any:
         left, packed = iter(given), list[Any]()
         for kind in kinds:
-            if hasattr(kind, "_make"):
-                packed.append(kind._make(islice(left, len(kind._fields))))
-            else:
-                packed += islice(left, 1)
+            packed += [_pack(kind, left)] if hasattr(kind, "_make") else islice(left, 1)
         return function(*packed, *left, **keywords)
 
     return call
+
+
+def _pack(kind: Any, left: Iterator[Any]) -> Any:
+    """The named tuple of what comes next; its fields may be named tuples, too."""
+    fields = get_type_hints(kind).values()
+    return kind._make(_pack(field, left) if hasattr(field, "_make") else next(left) for field in fields)
 
 
 def is_implemented(formula_id: str) -> bool:

@@ -35,7 +35,7 @@ def _config(made: Any, backend: str, **sizes: Any) -> Any:
     return config
 
 
-def _joined(kind: str, w: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def joined(kind: str, w: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights of a layer of a kind, whose attention has both weights and biases."""
     heads, output, network, norms = NAMES[kind]
     made: dict[str, Tensor] = {}
@@ -60,7 +60,7 @@ def vit(backend: str) -> Adapter:
 
     return module(
         build,
-        lambda **w: _joined("vit", w),
+        lambda **w: joined("vit", w),
         lambda layer, x, mask: layer(x, mask),
         mask=MASKS[backend],
     )
@@ -78,7 +78,7 @@ def whisper(backend: str) -> Adapter:
         return layer
 
     def weights(**w: Tensor) -> State:
-        made = _joined("whisper", w)
+        made = joined("whisper", w)
         return {name: value for name, value in made.items() if name != "self_attn.k_proj.bias"}
 
     return module(build, weights, lambda layer, x, mask: layer(x, mask), mask=MASKS[backend])

@@ -121,7 +121,8 @@ def gpt2_tokenizer() -> Adapted:
     import transformers
 
     def bpe(words: list[str], merges: list[tuple[str, str]]) -> list[list[str]]:
-        tokenizer = transformers.GPT2Tokenizer(vocab=_number_bytes(merges), merges=merges)
+        pairs: Any = merges  # which it takes, though it is annotated otherwise
+        tokenizer = transformers.GPT2Tokenizer(vocab=_number_bytes(merges), merges=pairs)
         return [list(tokenizer.tokenize(word)) for word in words]
 
     return bpe

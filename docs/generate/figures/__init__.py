@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 from spec.language.formula import Formula
 
-from . import attention, masking, normalization, positional, recurrent, scores
+from . import attention, evoformer, masking, normalization, positional, recurrent, scores
 from .regimes import regimes
 
 FIGURES: dict[str, Callable[[], str]] = {
     name: figure
-    for subject in (recurrent, scores, attention, positional, normalization, masking)
+    for subject in (recurrent, scores, attention, positional, normalization, evoformer, masking)
     for name, figure in subject.FIGURES.items()
 }
 

@@ -99,8 +99,11 @@ def _over(node: Any, d: list[Node | None]) -> Node | None:
 
 def _power(node: Any, d: list[Node | None]) -> Node | None:
     a, y = node.args
-    if d[1] is not None or not isinstance(y, expr.Literal):
-        raise TypeError(f"a power is differentiated in its base only: {node}")
+    if not isinstance(y, expr.Literal):  # of a positive base: e to the power y·ln a
+        by_base = None if d[0] is None else product(expr.Over(y, a), d[0])
+        by_exponent = None if d[1] is None else product(expr.Func(Str("log"), a), d[1])
+        found = _sum(by_base, by_exponent)
+        return None if found is None else product(node, found)
     if d[0] is None:
         return None
     lower = a if y == lift(2) else expr.Power(a, expr.Literal(y.value - 1))
@@ -153,8 +156,6 @@ def obstacle(part: Basic) -> str:
         return "a maximum"
     if isinstance(part, expr.Func) and part.name not in SLOPES:
         return part.name
-    if isinstance(part, expr.Power) and not isinstance(part.args[1], expr.Literal):
-        return "a power whose exponent is no number"
     return ""
 
 

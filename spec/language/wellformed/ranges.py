@@ -11,7 +11,7 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language import expr
-from spec.language.arrays import WHOLE, Comprehension, Tensor
+from spec.language.arrays import NO_LABEL, WHOLE, Comprehension, Tensor
 from spec.language.binders import Bound
 from spec.language.calls import Call, Pullback, unify
 from spec.language.expr import Node, Ref
@@ -165,9 +165,9 @@ def _try_sizes(part: Any, size: sympy.Expr, scope: Scope, node: Basic, where: st
         if found is None or end is None or (isinstance(found, int) and 0 <= found < end):
             continue
         if isinstance(part, Ref):
-            raise IllFormed(
-                f"{where}: {node}: {part} runs below {_below(part)}, but the axis has size {size}"
-            )
+            runs = f"runs below {_below(part)}, but the axis has size {size}"
+            none = f"is no index where it is {NO_LABEL}: it is read under the condition le(0, {part})"
+            raise IllFormed(f"{where}: {node}: {part} {none if found == -1 else runs}")
         problem = "out of range" if isinstance(found, int) else "no integer"
         raise IllFormed(
             f"{where}: the index {part} of {node} is {problem}: it is {found} where the axis has size {size} = {end}"

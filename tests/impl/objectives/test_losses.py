@@ -139,7 +139,7 @@ def test_probabilities_of_all_texts_of_three_words_sum_to_1(normal):
         (lambda: cross_entropy(torch.ones(T, V), Y[:5]), ValueError, r"s \(... T V\), y \(... T\)"),
         (lambda: cross_entropy(torch.ones(T, V), Y, 1.5), ValueError, "epsilon in 0..1"),
         (lambda: cross_entropy(torch.ones(T, V), Y, smoothing="rest"), ValueError, "'all' or 'others'"),
-        (lambda: cross_entropy(torch.ones(T, V), Y + 1), IndexError, "−100"),
+        (lambda: cross_entropy(torch.ones(T, V), Y + 1), IndexError, "or -100"),
         (lambda: cross_entropy(torch.ones(T, V), Y.clamp(min=-1)), IndexError, r"y\[|targets"),
         (lambda: cross_entropy(torch.ones(2, T, V), Y.expand(3, T)), ValueError, "leading dimensions"),
         (lambda: autoregressive(torch.ones(T, V), Y), IndexError, "words"),

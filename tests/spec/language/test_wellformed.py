@@ -85,6 +85,14 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         r"ids\[i\] runs below V, but the axis has size n",
     ),
+    "a label where there may be none": (
+        lambda: stated(
+            define(z[i, c], x[data("ids", n, domain="label", below=n)[i], c]),
+            inputs=(x, data("ids", n, domain="label", below=n)),
+            outputs=(z,),
+        ),
+        r"ids\[i\] is no index where it is -100: it is read under the condition le\(0, ids\[i\]\)",
+    ),
     "a real number as an index": (
         lambda: stated(define(z[i, c], x[i, w[c]]), inputs=(x, w), outputs=(z,)),
         r"w\[c\] is no index, as x\[i,w\[c\]\] takes it",

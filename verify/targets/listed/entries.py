@@ -7,7 +7,7 @@ from typing import Any
 from verify.targets.target import Target
 
 
-def ours(formula_id: str, conventions: dict[str, str] | None = None, **keywords: str | int) -> Target:
+def ours(formula_id: str, conventions: dict[str, str] | None = None, **keywords: str | float) -> Target:
     """What ``impl`` has for a formula, called with these keywords."""
     said = ", ".join(f"{name}={value!r}" for name, value in keywords.items())
     shown = f"impl.{formula_id}" + (f"({said})" if said else "")

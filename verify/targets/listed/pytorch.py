@@ -270,6 +270,15 @@ TORCH = (
         training=False,
         nested=True,
     ),
+    torch("nn.Conv2d", "vision.patches", "vision:conv2d", differs="gives channels first"),
+    torch("F.unfold", "vision.patches", "vision:unfold", differs="the product with W and b is beside it"),
+    torch(
+        "nn.TransformerEncoder(norm_first, gelu)",
+        "vision.encoder",
+        "vision:torch_encoder",
+        differs="with a last normalization; class token and positions beside it",
+        sizes=ONE_WIDTH,
+    ),
     torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
     torch("F.cross_entropy", "objectives.cross_entropy", "objectives:cross_entropy", NONE_ASKED, ONE_MEAN),
     torch(

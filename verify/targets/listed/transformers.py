@@ -112,6 +112,22 @@ TRANSFORMERS = (
     ),
     Target(
         "transformers",
+        "EsmFoldTriangleMultiplicativeUpdate",
+        "evoformer.triangle_multiplication",
+        "evoformer:triangle_multiplication",
+        differs="edges as wide as pairs; ε is 1e-5",
+        sizes={"c": "c_z"},
+    ),
+    Target(
+        "transformers",
+        "EsmFoldTriangleAttention",
+        "evoformer.triangle_attention",
+        "evoformer:triangle_attention",
+        UNSPECIFIED,
+        "adds −10⁹ to the scores of masked pairs; ε is 1e-5",
+    ),
+    Target(
+        "transformers",
         "MarianSinusoidalPositionalEmbedding",
         "positional.sinusoidal",
         "huggingface:marian",
@@ -250,6 +266,36 @@ TRANSFORMERS = (
             ("eager", UNSPECIFIED, f"; {ADDED_MIN}"),
             ("sdpa", {}, ""),
         )
+    ),
+    Target("transformers", "ViTPatchEmbeddings", "vision.patches", "vision:patch_embeddings"),
+    *(
+        Target(
+            "transformers",
+            f"{name}({shown})",
+            formula,
+            f"vision:{adapter}",
+            {"epsilon": "original" if eps == 1e-6 else "transformers"},
+            differs,
+            ONE_WIDTH,
+            {"backend": backend, "eps": eps},
+        )
+        for name, formula, adapter, differs, options in (
+            (
+                "ViTModel",
+                "vision.encoder",
+                "features",
+                "its patches are pixels of d_model channels, and its matrix the identity",
+                (("eager", "eager", 1e-12), ("sdpa", "sdpa", 1e-12), ("layer_norm_eps=1e-6", "sdpa", 1e-6)),
+            ),
+            (
+                "ViTForImageClassification",
+                "vision.classifier",
+                "classification",
+                "",
+                (("sdpa", "sdpa", 1e-12), ("layer_norm_eps=1e-6", "sdpa", 1e-6)),
+            ),
+        )
+        for shown, backend, eps in options
     ),
     Target(
         "transformers",

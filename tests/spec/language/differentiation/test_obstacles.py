@@ -18,11 +18,7 @@ WAYS = {
         {"x": "abs"},
     ),
     "maximum": ((x,), (define(y[i], x[i] - Max(x[j], (j, 0, n - 1))),), {"x": "a maximum"}),
-    "power": (
-        (x, p),
-        (define(y[i], p[i] ** x[i]),),
-        {"x": "a power whose exponent is no number", "p": "a power whose exponent is no number"},
-    ),
+    "power": ((x, p), (define(y[i], p[i] ** x[i]),), {}),
     "in a condition alone": (
         (x, p),
         (define(y[i], Sum(p[j], (j, 0, n - 1), where=le(absolute(x[j]), 1))),),

@@ -1,0 +1,62 @@
+"""The loss of a language model as a power of its parameters, its text and its compute."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from impl import _refuse
+from impl.recurrent.cells import wide
+
+
+class Constants(NamedTuple):
+    """What is fitted: ``kaplan(N, D, C, *constants)``. N_c counts parameters, D_c tokens; C_c is in the unit of C."""
+
+    N_c: float
+    D_c: float
+    C_c: float
+    alpha_N: float
+    alpha_D: float
+    alpha_C: float
+
+
+EACH = Constants(8.8e13, 5.4e13, 3.1e8, 0.076, 0.095, 0.050)
+"""As published, each law fitted by itself; compute as it is used best, in petaflop/s-days (Kaplan et al. 2020, equations 1.1 to
+1.3)."""
+JOINT = EACH._replace(N_c=6.4e13, D_c=1.8e13, alpha_D=0.103)
+"""As published for the joint law (ibid., table 2)."""
+PLAIN = EACH._replace(C_c=1.6e7, alpha_C=0.057)
+"""As published for compute as it was used (ibid., appendix A)."""
+
+
+def kaplan(
+    N: Float[Tensor, "..."],
+    D: Float[Tensor, "..."],
+    C: Float[Tensor, "..."],
+    N_c: float,
+    D_c: float,
+    C_c: float,
+    alpha_N: float,
+    alpha_D: float,
+    alpha_C: float,
+) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."], Float[Tensor, "..."], Float[Tensor, "..."]]:
+    """L(N) = (N_c/N)^α_N, L(D), L(C), and L(N, D) = ((N_c/N)^(α_N/α_D) + D_c/D)^α_D. Statement: ``scaling.kaplan``.
+
+    N counts parameters without embeddings, D tokens; losses are in nats a token. The joint law is computed in logarithms, so
+    that neither share overflows. ValueError for shapes that do not broadcast and for constants that are not above 0, TypeError
+    unless N, D and C share one floating dtype, which is also the results'. Source: Kaplan et al. 2020, "Scaling Laws for Neural
+    Language Models", equations 1.1 to 1.5.
+    """
+    _refuse.check_floating("scaling.kaplan", N=N, D=D, C=C)
+    constants = Constants(N_c, D_c, C_c, alpha_N, alpha_D, alpha_C)
+    if not min(constants) > 0:
+        raise ValueError(f"scaling.kaplan: expected constants above 0; got {constants}")
+    try:
+        _refuse.broadcast_shapes(N.shape, D.shape, C.shape)
+    except RuntimeError:
+        raise _refuse.shapes("scaling.kaplan", "shapes that broadcast", N=N, D=D, C=C) from None
+    n, d, c = (critical / x.to(wide(x.dtype)) for critical, x in ((N_c, N), (D_c, D), (C_c, C)))
+    joint = torch.logaddexp(alpha_N / alpha_D * n.log(), d.log()).mul(alpha_D).exp()
+    losses = n**alpha_N, d**alpha_D, c**alpha_C, joint
+    return tuple(loss.to(N.dtype) for loss in losses)  # type: ignore[return-value]
