@@ -17,7 +17,7 @@
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
 ``impl.bert``             BERT: functions of its weights; it and its relatives as modules; checkpoints; WordPiece
-``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints
+``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints; BPE
 ``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
 ``impl.scaling``          ``kaplan``: laws of scale; ``fit``: a power law; ``filter_normalised``: directions of a landscape
 ========================  =========================================================================
