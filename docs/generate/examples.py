@@ -86,7 +86,7 @@ def _value(
     if item.role == "mask":
         return None
     if item.role == "number":
-        return NUMBERS.get(item.name, 1e-5)
+        return item.domain == "boolean" or NUMBERS.get(item.name, 1e-5)
     if item.domain in ("integer", "label"):
         return random.integers(0, below, shape)
     if item.domain == "boolean":
