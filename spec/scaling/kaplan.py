@@ -253,7 +253,7 @@ enough = D_c / (ratio * share_N)
 
 def budget(N: Node) -> Node:
     """The compute at which N is the best size, in operations."""
-    return N * 6 * (D_c / (ratio * (N_c / N) ** ratio))
+    return lift(6) * N * (D_c / (ratio * (N_c / N) ** ratio))
 
 
 kaplan.theorem(
