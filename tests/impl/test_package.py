@@ -10,6 +10,8 @@ import impl
 from spec.language.registry import formulas
 
 PARTS = {
+    "draw_direction",
+    "fit",
     "attend",
     "causal_mask",
     "key_padding_mask",
