@@ -225,14 +225,18 @@ def _conforming_lines(report: Any, verbose: bool) -> Iterator[str]:
 
 
 def _type_lines(report: Any) -> Iterator[str]:
-    """In which types values are judged, which are graded alone, and which nothing was tried in."""
-    judged = [check.dtype for check in report.checks if check.name == f"value in {check.dtype}"]
+    """In which types values are judged, in which they could not be, which are graded alone, and which nothing was tried in."""
+    values = [check for check in report.checks if check.name == f"value in {check.dtype}"]
+    judged = [check.dtype for check in values if check.verdict != "inconclusive"]
+    unsaid = [check.dtype for check in values if check.verdict == "inconclusive"]
     graded = [
-        check.dtype for check in report.checks if check.kind == "accuracy" and check.dtype not in judged
+        check.dtype
+        for check in report.checks
+        if check.kind == "accuracy" and check.dtype not in (*judged, *unsaid)
     ]
-    others = [name for name in FORMATS if name not in (*judged, *graded)]
-    parts = (judged, ""), (graded, "graded only: "), (others, "not tried: ")
-    if judged and (graded or others):
+    others = [name for name in FORMATS if name not in (*judged, *unsaid, *graded)]
+    parts = (judged, ""), (unsaid, "not judged: "), (graded, "graded only: "), (others, "not tried: ")
+    if judged and (unsaid or graded or others):
         yield "types: " + "; ".join(said + ", ".join(names) for names, said in parts if names)
 
 

@@ -146,9 +146,11 @@ def test_lists_of_different_lengths_are_told_as_they_are():
 
 
 def test_types_that_were_not_tried_are_said():
-    """Which are judged, graded alone, or not tried; and what a convention leaves out."""
+    """Which are judged, could not be, are graded alone, or not tried; and what a convention leaves out."""
     report = check(impl.scores.dot, "scores.dot", max_examples=8)
     assert "types: float64, float32; graded only: bfloat16; not tried: float16" in str(report)
+    single = check(lambda q, k: impl.scores.dot(q.float(), k.float()), "scores.dot", max_examples=8)
+    assert "types: float32; not judged: float64; " in str(single)
     coarse = check(
         impl.scores.dot,
         "scores.dot",
