@@ -21,7 +21,7 @@ def test_what_the_page_claims_of_the_text_is_what_was_recorded() -> None:
 
 
 def test_what_the_page_claims_of_positions_is_what_was_recorded() -> None:
-    """Without positions too, what stands before a token is worth more in its order: by a tenth of a bit at least, in every seed."""
+    """Without positions too, the order before a token is worth something: a tenth of a bit at least, in every seed."""
     runs, _ = gpt.ways()
     assert len(runs) == 9
     for run in runs:

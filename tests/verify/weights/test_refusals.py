@@ -49,7 +49,7 @@ def test_what_cannot_be_used_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("name", "change", "says"),
     [
-        ("type", {"model_type": "gpt2"}, "expected a checkpoint of the model type 'bert'"),
+        ("type", {"model_type": "t5"}, "expected a checkpoint of the model type 'bert'"),
         ("activation", {"hidden_act": "swish"}, "expected hidden_act to be one of"),
         ("layers", {"num_hidden_layers": 4}, "expected a tensor 'encoder.layer.3"),
         (
