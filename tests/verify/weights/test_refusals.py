@@ -26,7 +26,7 @@ from verify.weights.subjects import layers_of
         (["--weights", "/nowhere"], "expected a folder with a config.json; got '/nowhere'"),
         (
             ["attention.causal", "--weights", "FOLDER"],
-            "expected the formula bert.encoder; got attention.causal",
+            "expected the formula bert.encoder or gpt.model; got attention.causal",
         ),
         (["--text", "a"], "expected --weights FOLDER with it; got none"),
         (["--weights", "FOLDER", "--text", "a", "b", "c"], "expected a text or two"),
