@@ -46,7 +46,7 @@ def paint_looks(axes: Axes, result: Result) -> None:
         image = torch.tensor(look.pixels)
         pair = torch.cat((image, torch.full((gap, image.shape[1]), torch.nan), weights / weights.max()))
         columns += [pair, torch.full((len(pair), gap), torch.nan)]
-    axes.imshow(torch.cat(columns[:-1], 1), cmap="Blues", vmin=0, vmax=1, aspect="equal")
+    axes.imshow(torch.cat(columns[:-1], 1).numpy(), cmap="Blues", vmin=0, vmax=1, aspect="equal")
     width = len(result.looks[0].pixels[0]) + gap
     places = [width * number + (width - gap - 1) / 2 for number in range(len(result.looks))]
     names = [

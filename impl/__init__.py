@@ -11,14 +11,13 @@
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position
 ``impl.masking``          ``mlm``, ``whole_words``: what masked language modelling hides; ``nsp``: pairs of sentences
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; of hidden words and pairs; warm-up
-``impl.bert``             BERT: features of its layers; heads for words, texts, pairs, tokens and spans
-``impl.evoformer``        AlphaFold 2's: attention of an alignment, triangle updates of pairs; a block, as a function and a module
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
-``impl.bert``             BERT: functions of its weights; it and its relatives as modules; checkpoints; WordPiece
+``impl.bert``             BERT: functions of its weights, features, heads; it and its relatives as modules; checkpoints; WordPiece
 ``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints; BPE
 ``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
+``impl.evoformer``        AlphaFold 2's: attention of an alignment, triangle updates of pairs; a block, as a function and a module
 ``impl.scaling``          ``kaplan``: laws of scale; ``fit``: a power law; ``filter_normalised``: directions of a landscape
 ========================  =========================================================================
 

@@ -18,7 +18,7 @@ from spec.language.evaluation.binding import bind
 from spec.language.formula import Formula
 from verify.targets.ours import flatten
 
-SIZES = (5, 7, 8, 11, 13, 6, 9)
+SIZES = (5, 7, 8, 11, 13, 6, 9, 4, 10, 3, 12, 14, 2, 15)
 """Sizes of an example, in the order in which a formula names them."""
 USUAL = {"V": 50, "N": 50, "L": 2, "h": 3}
 """Sizes that are usually larger than those, or smaller."""
@@ -86,7 +86,7 @@ def _value(
     if item.role == "mask":
         return None
     if item.role == "number":
-        return NUMBERS.get(item.name, 1e-5)
+        return item.domain == "boolean" or NUMBERS.get(item.name, 1e-5)
     if item.domain in ("integer", "label"):
         return random.integers(0, below, shape)
     if item.domain == "boolean":

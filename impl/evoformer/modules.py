@@ -1,6 +1,6 @@
 """An Evoformer block as a module, which holds the weights of its parts."""
 
-from typing import Unpack, cast
+from typing import Unpack
 
 import torch
 from jaxtyping import Bool, Float
@@ -69,7 +69,7 @@ class Block(nn.Module):
         """The weights, as ``evoformer.block`` takes them."""
         kinds = BlockWeights.__annotations__
         return BlockWeights(
-            *(kinds[part](**dict(cast(nn.ParameterDict, held).items())) for part, held in self.parts.items())
+            *(kind(**dict(self.parts[part].named_parameters())) for part, kind in kinds.items())
         )
 
     def forward(

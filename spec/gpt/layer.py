@@ -173,9 +173,9 @@ layer.theorem(
 layer.theorem(
     "no_future_gradient",
     "A gradient that reaches the tokens up to a place does not reach those behind it",
-    claim(
-        whole.pullback(each(case(le(i, r), g[i, l], 0), i, l), x)[j, l], "=", 0, where=lt(r, j)
-    ).by_enclosure(),
+    claim(whole.pullback(each(case(le(i, r), g[i, l], 0), i, l), x)[j, l], "=", 0, where=lt(r, j))
+    .by_enclosure()
+    .because("no output up to r reads a later token"),
     given=g,
     conventions=ZERO,
 )

@@ -119,9 +119,9 @@ model = Formula(
             output="H",
         ),
         Worked(
-            "Normalised once more they are ±0.8072 and ∓0.0791; token 0 of the vocabulary is (1, 0), token 1 is 0",
+            "Normalised once more they are ±0.8073 and ∓0.0792; token 0 of the vocabulary is (1, 0), token 1 is 0",
             SMALL,
-            [["0.8072", "0.0000"], ["-0.0791", "0.0000"]],
+            [["0.8073", "0.0000"], ["-0.0792", "0.0000"]],
             4,
         ),
     ),

@@ -146,7 +146,7 @@ def together(N: object, D: object) -> Applied:
 
 kaplan.theorem(
     "powers",
-    "c times the parameters multiply L(N) by c to the power −α_N; so do tokens and compute, each with its own power",
+    "Multiplying the parameters by c multiplies L(N) by c to the power −α_N; so with tokens and compute, each by its own power",
     *(
         claim(kaplan(*at, *LAWS).output(law), "=", c ** (-alpha) * law).by_definition(
             "a power of a product is the product of the powers"
@@ -253,7 +253,7 @@ enough = D_c / (ratio * share_N)
 
 def budget(N: Node) -> Node:
     """The compute at which N is the best size, in operations."""
-    return N * 6 * (D_c / (ratio * (N_c / N) ** ratio))
+    return lift(6) * N * (D_c / (ratio * (N_c / N) ** ratio))
 
 
 kaplan.theorem(

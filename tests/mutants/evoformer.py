@@ -28,7 +28,7 @@ def shares(s, mask):
     if mask is None:
         return s.softmax(-1)
     some = mask.any(-1, keepdim=True)
-    return s.masked_fill(~mask & some, -torch.inf).softmax(-1) * (mask & some)
+    return s.masked_fill(~mask, -torch.inf).where(some, 0.0).softmax(-1) * (mask & some)
 
 
 def scores(q, k):

@@ -100,6 +100,9 @@ WRONG = {
     "objectives.autoregressive": ("logarithm_of_the_product",),
     "objectives.distillation": ("not_scaled", "swapped"),
     "objectives.warmup": ("line_too_long",),
+    "vision.patches": ("patch_transposed",),
+    "vision.encoder": ("patches_from_zero",),
+    "vision.classifier": ("mean_of_patches",),
     "decoding.sample": ("cut_before_last",),
     "decoding.greedy": ("positions_restart", "ties_at_random"),
     "decoding.beam": ("cache_not_reordered", "pruned_unpenalised"),
@@ -152,6 +155,7 @@ RIGHT = {
     "objectives.autoregressive": ("by_log_sum_exp",),
     "objectives.distillation": ("by_kl_div",),
     "objectives.warmup": ("by_cases",),
+    "vision.patches": ("by_convolution",),
     "decoding.beam": ("prompt_by_prompt",),
 }
 

@@ -14,17 +14,22 @@ from verify.adapt import Adapter, State, entries, module, rows
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
-EPS = {"eps": 1e-5}
-"""Of torch's layer normalization, which they have as it is."""
+
+def _with_eps(made: nn.Module, eps: float) -> nn.Module:
+    """The module, whose normalizations have torch's own ε, with another one."""
+    for part in made.modules():
+        if isinstance(part, nn.LayerNorm):
+            part.eps = eps
+    return made
 
 
 def triangle_multiplication() -> Adapter:
     """``EsmFoldTriangleMultiplicativeUpdate``, whose edges are as wide as its pairs."""
     from transformers.models.esm.modeling_esmfold import EsmFoldTriangleMultiplicativeUpdate
 
-    def build(c_z: int, incoming: bool) -> nn.Module:
+    def build(c_z: int, incoming: bool, eps: float) -> nn.Module:
         made: Any = EsmFoldTriangleMultiplicativeUpdate
-        return made(SimpleNamespace(pairwise_state_dim=c_z), _outgoing=not incoming)  # type: ignore[no-any-return]  # not annotated
+        return _with_eps(made(SimpleNamespace(pairwise_state_dim=c_z), _outgoing=not incoming), eps)
 
     def weights(**w: Tensor) -> State:
         made = {}
@@ -36,16 +41,16 @@ def triangle_multiplication() -> Adapter:
             made |= {f"linear_{name}.weight": w[f"W_{letter}"].T, f"linear_{name}.bias": w[f"b_{letter}"]}
         return made
 
-    return module(build, weights, lambda update, z, mask: update(z, mask), mask="float", fixed=EPS)
+    return module(build, weights, lambda update, z, mask: update(z, mask), mask="float")
 
 
 def triangle_attention() -> Adapter:
     """``EsmFoldTriangleAttention``, which adds −10⁹ to the scores of masked pairs; its width is that of a head."""
     from transformers.models.esm.modeling_esmfold import EsmFoldTriangleAttention
 
-    def build(c_z: int, c: int, h: int, ending: bool) -> nn.Module:
+    def build(c_z: int, c: int, h: int, ending: bool, eps: float) -> nn.Module:
         made: Any = EsmFoldTriangleAttention
-        return made(c_z, c, h, starting=not ending)  # type: ignore[no-any-return]  # it is not annotated
+        return _with_eps(made(c_z, c, h, starting=not ending), eps)
 
     def weights(gamma: Tensor, beta: Tensor, W_b: Tensor, W_o: Tensor, b_o: Tensor, **w: Tensor) -> State:
         made = {"layer_norm.weight": gamma, "layer_norm.bias": beta, "linear.weight": W_b.T}
@@ -56,4 +61,4 @@ def triangle_attention() -> Adapter:
             "mha.linear_o.bias": b_o,
         }
 
-    return module(build, weights, lambda attend, z, mask: attend(z, mask), mask="float", fixed=EPS)
+    return module(build, weights, lambda attend, z, mask: attend(z, mask), mask="float")

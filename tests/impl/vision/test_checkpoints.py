@@ -77,6 +77,7 @@ def test_what_does_not_fit_is_one_line_that_names_the_tensors(folder):
     )
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("change", "said"),
     [

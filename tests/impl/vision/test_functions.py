@@ -24,6 +24,7 @@ def test_the_classifier_is_the_one_stated_with_either_epsilon(epsilon, eps, mode
     assert not within([classifier(images[0] / 100, **weights, eps=1e-18 / eps)], said)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_an_image_that_cannot_be_cut_is_refused(normal):
     """Another number of channels, sides that are no multiples, no image at all; patches that are not square."""
     W, b = normal(3, 2, 2, 5), normal(5)

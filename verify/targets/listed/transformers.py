@@ -115,7 +115,7 @@ TRANSFORMERS = (
         "EsmFoldTriangleMultiplicativeUpdate",
         "evoformer.triangle_multiplication",
         "evoformer:triangle_multiplication",
-        differs="edges as wide as pairs; ε is 1e-5",
+        differs="edges as wide as pairs; its ε, 1e-5, is set",
         sizes={"c": "c_z"},
     ),
     Target(
@@ -124,7 +124,7 @@ TRANSFORMERS = (
         "evoformer.triangle_attention",
         "evoformer:triangle_attention",
         UNSPECIFIED,
-        "adds −10⁹ to the scores of masked pairs; ε is 1e-5",
+        "adds −10⁹ to the scores of masked pairs; its ε, 1e-5, is set",
     ),
     Target(
         "transformers",
