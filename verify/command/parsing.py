@@ -230,7 +230,7 @@ def parser() -> Parser:
         "--weights",
         type=Path,
         metavar="FOLDER",
-        help="a BERT checkpoint (config.json, model.safetensors): implementations with its weights beside bert.encoder",
+        help="a checkpoint of BERT or GPT-2 (config.json, model.safetensors): what has its weights, beside the statement",
     )
     one.add_argument(
         "--text",
@@ -245,7 +245,7 @@ def parser() -> Parser:
         action="extend",
         default=[],
         metavar="MODULE:CALLABLE",
-        help="with --weights: your own; called with the folder, it gives a model that is called as transformers' BertModel is",
+        help="with --weights: your own; called with the folder, it gives a model that is called as transformers' are",
     )
     options(one)
 

@@ -1,4 +1,4 @@
-"""``attnspec verify bert.encoder --weights FOLDER --text "…"``: the statement at the weights of a trained model."""
+"""``attnspec verify bert.encoder --weights FOLDER --text "…"``: the statement at the weights of a trained BERT or GPT-2."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import json
 
 from verify.command.terminal import CONFORMS, FALSIFIED
 from verify.faults import Unusable
-
-STATED = "bert.encoder"
 
 
 def at_weights(given: argparse.Namespace) -> int:
@@ -22,12 +20,14 @@ def at_weights(given: argparse.Namespace) -> int:
     from verify.subject.loading import Unloadable
     from verify.weights.causes import cause
     from verify.weights.comparing import Comparison, compare, expectation
+    from verify.weights.families import FAMILIES
     from verify.weights.reading import DTYPES, read_checkpoint
     from verify.weights.sentences import DEFAULT, sentences
     from verify.weights.subjects import list_built_in, of_user
 
-    if given.ids not in ([], [STATED]):
-        raise Unusable(f"--weights: expected the formula {STATED}; got {' '.join(given.ids)}")
+    stated = [family.stated_by for family in FAMILIES.values()]
+    if given.ids not in ([], *([name] for name in stated)):
+        raise Unusable(f"--weights: expected the formula {' or '.join(stated)}; got {' '.join(given.ids)}")
     dtypes = [name for name in DTYPES if not given.dtype or name in given.dtype]
     if not dtypes:
         raise Unusable(
@@ -35,9 +35,13 @@ def at_weights(given: argparse.Namespace) -> int:
         )
     out, notes = console(), console(stderr=True)
     checkpoint = read_checkpoint(given.weights)
+    if given.ids not in ([], [own := checkpoint.family.stated_by]):
+        raise Unusable(
+            f"{given.weights}: expected a checkpoint that {given.ids[0]} states; got one that {own} does"
+        )
     read_texts = sentences(checkpoint, given.text or [DEFAULT])
     try:
-        subjects = [of_user(where) for where in given.against] or list_built_in()
+        subjects = [of_user(where) for where in given.against] or list_built_in(checkpoint.family.kind)
     except Unloadable as error:
         raise Unusable(str(error)) from None
     for line in about(checkpoint, read_texts):

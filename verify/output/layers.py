@@ -79,7 +79,7 @@ def document(
 ) -> dict[str, Any]:
     """Everything, for a file."""
     return {
-        "formula_id": "bert.encoder",
+        "formula_id": checkpoint.family.stated_by,
         "weights": {"layers": checkpoint.depth, "settings": dict(checkpoint.settings)},
         "texts": [{"text": one.text, "tokens": list(one.tokens), "ids": list(one.ids)} for one in sentences],
         "compared": [

@@ -16,6 +16,7 @@ import numpy as np
 from spec.language.evaluation.evaluate import evaluate
 from verify.properties.judge import Reals
 from verify.weights.comparing import Sentence, beside_bound, flat_of, restrict_vocabulary, step
+from verify.weights.families import Step
 from verify.weights.reading import Checkpoint
 
 EPSILONS = (1e-12, 1e-8, 1e-7, 1e-6, 1e-5, 1e-3)
@@ -31,6 +32,8 @@ MEANINGS = {
     "b_2": "the second bias of the network",
     "beta": "the bias of the normalization",
     "gamma": "the gain of the normalization",
+    "beta_f": "the bias of the last normalization",
+    "gamma_f": "the gain of the last normalization",
     "beta_1": "the bias of the normalization after attention",
     "beta_2": "the bias of the normalization after the network",
     "gamma_1": "the gain of the normalization after attention",
@@ -63,30 +66,28 @@ def cause(checkpoint: Checkpoint, sentences: Sequence[Sentence], seen: Sequence[
     """
     slips = _of_embedding(checkpoint) if layer == 0 else _of_layer(checkpoint, layer - 1)
     steps = [step(checkpoint, one, own, layer) for one, own in zip(sentences, seen, strict=True)]
-    formula_id, given = steps[0][0], [inputs for _, inputs in steps]
     got = [each[layer] for each in seen]
     if not all(np.isfinite(each).all() for each in got):
         return "it is not finite there, though what it was made of is"
-    own = flat_of(formula_id, checkpoint)
-    differ = [beside_bound(own, inputs, each) > 1 for inputs, each in zip(given, got, strict=True)]
+    differ = [beside_bound(checkpoint, own, each) > 1 for own, each in zip(steps, got, strict=True)]
     longest = max(len(one.ids) for one in sentences)
     padded = [len(one.ids) < longest for one in sentences]
     if layer and differ == padded:
         return "only texts that are padded differ: padding is attended to, as where the mask is not passed on or is another"
     best, least = None, np.inf
     for slip in slips:
-        error = max(map(_error, got, _evaluate_slip(formula_id, checkpoint, slip, given)))
+        error = max(map(_error, got, _evaluate_slip(checkpoint, slip, steps)))
         if error < least:
             best, least = slip, error
     if best is None:
         return ""
-    flat = flat_of(formula_id, _under(checkpoint, best))
     explained = all(
-        beside_bound(flat, _with(inputs, best), own) <= 1 for inputs, own in zip(given, got, strict=True)
+        beside_bound(_under(checkpoint, best), _with(own, best), each) <= 1
+        for own, each in zip(steps, got, strict=True)
     )
     if explained:
         return best.says
-    left = least / max(map(_error, got, _evaluate_slip(formula_id, checkpoint, Slip(""), given)))
+    left = least / max(map(_error, got, _evaluate_slip(checkpoint, Slip(""), steps)))
     return f"not wholly, but all but {left:.0%} of it, explained if {best.says}" if left < MUCH else ""
 
 
@@ -94,21 +95,25 @@ def _error(got: Reals, value: Reals) -> float:
     return float(np.max(np.abs(got - value))) if np.isfinite(got).all() else float("inf")
 
 
-def _evaluate_slip(
-    formula_id: str, checkpoint: Checkpoint, slip: Slip, given: Sequence[Mapping[str, Any]]
-) -> Iterator[Reals]:
-    flat = flat_of(formula_id, _under(checkpoint, slip))
-    for inputs in given:
-        yield evaluate(flat, _with(inputs, slip))[0]
+def _evaluate_slip(checkpoint: Checkpoint, slip: Slip, steps: Sequence[Step]) -> Iterator[Reals]:
+    flat = flat_of(steps[0].formula_id, _under(checkpoint, slip), steps[0].outputs)
+    for own in steps:
+        yield evaluate(flat, _with(own, slip).inputs)[0][own.entry]
 
 
 def _under(checkpoint: Checkpoint, slip: Slip) -> Checkpoint:
     return replace(checkpoint, conventions={**checkpoint.conventions, **slip.conventions})
 
 
-def _with(inputs: Mapping[str, Any], slip: Slip) -> dict[str, Any]:
-    changed = {name: value(inputs) if callable(value) else value for name, value in slip.letters.items()}
-    return restrict_vocabulary({**inputs, **changed})
+def _with(own: Step, slip: Slip) -> Step:
+    """The step with the letters of a slip; in a model of one layer these have one axis more in front."""
+    whole = own.inputs
+    changed = {name: value(whole) if callable(value) else value for name, value in slip.letters.items()}
+    changed = {
+        name: value[None] if np.ndim(value) < np.ndim(whole[name]) else value
+        for name, value in changed.items()
+    }
+    return own._replace(inputs=restrict_vocabulary({**whole, **changed}))
 
 
 def _epsilons(eps: float) -> Iterator[Slip]:
@@ -126,13 +131,16 @@ def _drop_letters(letters: Mapping[str, Reals]) -> Iterator[Slip]:
 
 def _of_embedding(checkpoint: Checkpoint) -> Iterator[Slip]:
     tables = checkpoint.embedding
-    yield from _epsilons(checkpoint.eps)
-    yield from _drop_letters(tables)
-    yield Slip("the rows of the table of segments (S) are exchanged", {"S": tables["S"][::-1]})
-    yield Slip(
-        "every token is taken to be in the first segment", {"seg": lambda given: np.zeros_like(given["seg"])}
-    )
-    yield Slip("segments (S) are left out", {"S": np.zeros_like(tables["S"])})
+    if "gamma" in tables:
+        yield from _epsilons(checkpoint.eps)
+        yield from _drop_letters(tables)
+    if "S" in tables:
+        yield Slip("the rows of the table of segments (S) are exchanged", {"S": tables["S"][::-1]})
+        yield Slip(
+            "every token is taken to be in the first segment",
+            {"seg": lambda given: np.zeros_like(given["seg"])},
+        )
+        yield Slip("segments (S) are left out", {"S": np.zeros_like(tables["S"])})
     yield Slip("positions (P) are left out", {"P": np.zeros_like(tables["P"])})
     for start in (1, 2):
         yield Slip(f"positions are counted from {start}", {"P": np.roll(tables["P"], -start, axis=0)})
@@ -143,7 +151,10 @@ def _of_embedding(checkpoint: Checkpoint) -> Iterator[Slip]:
 def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
     own = checkpoint.layer(number)
     yield from _epsilons(checkpoint.eps)
-    yield from _drop_letters(own)
+    last = number == checkpoint.depth - 1
+    yield from _drop_letters(
+        {**own, **{name: x for name, x in checkpoint.embedding.items() if last and name[-2:] == "_f"}}
+    )
     for option, says in ACTIVATIONS.items():
         if checkpoint.conventions["approximation"] != option:
             yield Slip(says, conventions={"approximation": option})

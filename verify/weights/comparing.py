@@ -22,6 +22,7 @@ from spec.language.registry import find
 from verify.accuracy.grade import Grade
 from verify.faults import Unusable, complaint
 from verify.properties.judge import Reals
+from verify.weights.families import Step
 from verify.weights.reading import Checkpoint
 from verify.weights.subjects import Subject, layers_of
 
@@ -102,33 +103,25 @@ def restrict_vocabulary(inputs: dict[str, Any]) -> dict[str, Any]:
     return {**inputs, "ids": renamed, "E": inputs["E"][rows]}
 
 
-def _in_encoder(letter: str) -> str:
-    """What the encoder calls a letter of its embedding: the normalizations of its layers are 1 and 2, this one is 0."""
-    return f"{letter}_0" if letter in ("gamma", "beta") else letter
-
-
-def collect_inputs(checkpoint: Checkpoint, sentence: Sentence) -> dict[str, Any]:
-    """The inputs of ``bert.encoder`` by letter."""
-    embedding = {_in_encoder(name): value for name, value in checkpoint.embedding.items()}
-    inputs = {**sentence.inputs(), **embedding, **checkpoint.layers, "eps": checkpoint.eps}
-    return restrict_vocabulary(inputs)
+def read_by(checkpoint: Checkpoint, sentence: Sentence) -> dict[str, Any]:
+    """What a model of the checkpoint's kind reads of a text."""
+    return {name: value for name, value in sentence.inputs().items() if name in checkpoint.family.reads}
 
 
 def expectation(checkpoint: Checkpoint, sentence: Sentence, dtype: str, seed: int = 0) -> Expected:
-    """What ``bert.encoder`` says of a sentence at the weights as a type holds them, with the sigma of that type."""
-    flat, inputs = (
-        flat_of("bert.encoder", checkpoint, ("H",)),
-        collect_inputs(checkpoint.round_to(dtype), sentence),
-    )
-    ((value, sigma),) = estimate_errors(flat, inputs, Precision.of(dtype), SAMPLES, seed)
+    """What the statement of the model says of a sentence at the weights as a type holds them, with the sigma of that type."""
+    family, held = checkpoint.family, checkpoint.round_to(dtype)
+    inputs = restrict_vocabulary(family.whole(held, read_by(checkpoint, sentence)))
+    flat = flat_of(family.stated_by, checkpoint, family.layers)
+    (value, sigma), *last = estimate_errors(flat, inputs, Precision.of(dtype), SAMPLES, seed)
+    for found in last:
+        value[-1], sigma[-1] = found
     return Expected(value, sigma)
 
 
-def step(checkpoint: Checkpoint, sentence: Sentence, seen: Reals, layer: int) -> tuple[str, dict[str, Any]]:
-    """The formula of one layer, 0 being the embedding, and its inputs: what an implementation handed to it (L+1 n d_model)."""
-    if layer == 0:
-        return "embedding.bert", {**sentence.inputs(), **checkpoint.embedding, "eps": checkpoint.eps}
-    return "bert.layer", {"x": seen[layer - 1], **checkpoint.layer(layer - 1), "eps": checkpoint.eps}
+def step(checkpoint: Checkpoint, sentence: Sentence, seen: Reals, layer: int) -> Step:
+    """The statement of one layer, 0 being the embedding, at what an implementation handed to it (L+1 n d_model)."""
+    return checkpoint.family.step(checkpoint, read_by(checkpoint, sentence), seen, layer)
 
 
 def compare(
@@ -146,8 +139,7 @@ def compare(
             if not np.isfinite(got[layer]).all():
                 ratio = float("inf")
             elif dtype == "float64":
-                formula_id, inputs = step(checkpoint, sentence, got, layer)
-                ratio = beside_bound(flat_of(formula_id, checkpoint), inputs, got[layer])
+                ratio = beside_bound(checkpoint, step(checkpoint, sentence, got, layer), got[layer])
             else:
                 want = wanted[place]
                 ratio = _in_sigma(got[layer], want.value[layer], want.sigma[layer], dtype)
@@ -174,7 +166,7 @@ def _run(subject: Subject, checkpoint: Checkpoint, sentences: Sequence[Sentence]
         )
     try:
         with torch.no_grad():
-            found = run(ids, segments, mask)
+            found = run(ids, segments if "seg" in checkpoint.family.reads else None, mask)
     except (Exception, SystemExit) as error:  # a user's code
         raise Unusable(f"{subject.name}: called with a batch it raised {complaint(error)}") from None
     width = checkpoint.embedding["E"].shape[-1]
@@ -182,9 +174,11 @@ def _run(subject: Subject, checkpoint: Checkpoint, sentences: Sequence[Sentence]
     return [found[:, row, : len(one.ids)].double().numpy() for row, one in enumerate(sentences)]
 
 
-def beside_bound(flat: Flat, inputs: dict[str, Any], got: Reals) -> float:
-    """The largest error of a line of statements beside its bound in float64."""
-    ((value, tolerance),) = bound(flat, restrict_vocabulary(inputs), dtype="float64")
+def beside_bound(checkpoint: Checkpoint, asked: Step, got: Reals) -> float:
+    """The largest error of a layer beside the bound of its statement in float64."""
+    flat = flat_of(asked.formula_id, checkpoint, asked.outputs)
+    ((value, tolerance),) = bound(flat, restrict_vocabulary(asked.inputs), dtype="float64")
+    value, tolerance = value[asked.entry], tolerance[asked.entry]
     error = np.abs(got - value)
     return float(np.max(np.divide(error, tolerance, out=np.zeros_like(error), where=error != 0)))
 

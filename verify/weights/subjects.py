@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-Run: TypeAlias = "Callable[[Tensor, Tensor, Tensor], Any]"
-"""From ids, segments (b n) and the mask (b n), which is False at padding, to the layers (L+1 b n d_model)."""
+Run: TypeAlias = "Callable[[Tensor, Tensor | None, Tensor], Any]"
+"""From ids (b n), segments where a model reads them, and the mask (b n), False at padding, to the layers (L+1 b n d_model)."""
 
 
 @dataclass(frozen=True)
@@ -31,32 +31,56 @@ class Subject:
     build: Callable[[Path, torch.dtype], Run]
 
 
-def list_built_in() -> list[Subject]:
-    """Ours, and transformers' where it is installed, with both of its ways to attend."""
-    found = [Subject("impl.bert.BertEncoder", _ours)]
+def list_built_in(kind: str) -> list[Subject]:
+    """Ours, and transformers' where it is installed, with both of its ways to attend: of ``bert``, or of ``gpt2``."""
+    name, build, theirs = {
+        "bert": ("impl.bert.BertEncoder", _our_bert, "BertModel"),
+        "gpt2": ("impl.gpt.GPT", _our_gpt, "GPT2Model"),
+    }[kind]
+    found = [Subject(name, build)]
     if find_spec("transformers") is not None:
         found += [
-            Subject(f"transformers BertModel({way})", partial(_transformers, way))
+            Subject(f"transformers {theirs}({way})", partial(_transformers, theirs, way))
             for way in ("eager", "sdpa")
         ]
     return found
 
 
-def _ours(folder: Path, dtype: torch.dtype) -> Run:
+def _our_bert(folder: Path, dtype: torch.dtype) -> Run:
     from impl.bert import BertEncoder
 
     model = BertEncoder.from_pretrained(folder, dtype=dtype)
     return lambda ids, segments, mask: model(ids, segments, mask, all_layers=True).layers
 
 
-def _transformers(way: str, folder: Path, dtype: torch.dtype) -> Run:
+def _our_gpt(folder: Path, dtype: torch.dtype) -> Run:
+    from impl.gpt import GPT
+
+    model = GPT.from_pretrained(folder, dtype=dtype)
+
+    def run(ids: Tensor, segments: Tensor | None, mask: Tensor) -> list[Tensor]:
+        seen: list[Tensor] = []
+        hooks = [
+            layer.register_forward_pre_hook(lambda layer, given: seen.append(given[0]))
+            for layer in model.layers
+        ]
+        last = model.hidden(ids, mask)
+        for hook in hooks:
+            hook.remove()
+        return [*seen, last]
+
+    return run
+
+
+def _transformers(theirs: str, way: str, folder: Path, dtype: torch.dtype) -> Run:
     import transformers
 
     quiet: Any = transformers.utils.logging  # not annotated
     quiet.set_verbosity_error()
     quiet.disable_progress_bar()
-    kind: Any = transformers.BertModel
-    model = kind.from_pretrained(folder, dtype=dtype, attn_implementation=way, add_pooling_layer=False)
+    kind: Any = getattr(transformers, theirs)
+    more = {"add_pooling_layer": False} if theirs == "BertModel" else {}
+    model = kind.from_pretrained(folder, dtype=dtype, attn_implementation=way, **more)
     return partial(call_transformers, model.eval())
 
 
@@ -89,9 +113,10 @@ def of_user(where: str) -> Subject:
     return Subject(where, build)
 
 
-def call_transformers(model: Callable[..., Any], ids: Tensor, segments: Tensor, mask: Tensor) -> Any:
+def call_transformers(model: Callable[..., Any], ids: Tensor, segments: Tensor | None, mask: Tensor) -> Any:
     """What a model of transformers' makes of a batch: its hidden states."""
-    out = model(input_ids=ids, token_type_ids=segments, attention_mask=mask.long(), output_hidden_states=True)
+    segmented = {} if segments is None else {"token_type_ids": segments}
+    out = model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, **segmented)
     return getattr(out, "hidden_states", out)
 
 

@@ -26,7 +26,7 @@ from verify.weights.subjects import layers_of
         (["--weights", "/nowhere"], "expected a folder with a config.json; got '/nowhere'"),
         (
             ["attention.causal", "--weights", "FOLDER"],
-            "expected the formula bert.encoder; got attention.causal",
+            "expected the formula bert.encoder or gpt.model; got attention.causal",
         ),
         (["--text", "a"], "expected --weights FOLDER with it; got none"),
         (["--weights", "FOLDER", "--text", "a", "b", "c"], "expected a text or two"),
@@ -49,7 +49,7 @@ def test_what_cannot_be_used_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("name", "change", "says"),
     [
-        ("type", {"model_type": "gpt2"}, "expected a checkpoint of the model type 'bert'"),
+        ("type", {"model_type": "t5"}, "expected a checkpoint of the model type 'bert'"),
         ("activation", {"hidden_act": "swish"}, "expected hidden_act to be one of"),
         ("layers", {"num_hidden_layers": 4}, "expected a tensor 'encoder.layer.3"),
         (

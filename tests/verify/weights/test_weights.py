@@ -73,7 +73,7 @@ def test_ours_and_transformers_conform_in_every_layer(
 ) -> None:
     """Two texts of different lengths in one batch; there is an error to be measured at all but few digits."""
     wanted = [] if dtype == "float64" else [expectation(checkpoint, one, dtype) for one in texts]
-    subjects = list_built_in()
+    subjects = list_built_in("bert")
     assert len(subjects) == 3
     for subject in subjects:
         found = compare(subject, checkpoint, texts, wanted, dtype)
