@@ -165,7 +165,7 @@ def torch_encoder(stacked: bool, norm_first: bool = True) -> Adapter:
         y: Tensor = encode(x, mask=~causal(n, device=x.device), **masks(x, mask))
         return y @ E.mT
 
-    def weights(gamma_f: Tensor, beta_f: Tensor, **letters: Tensor) -> State:
+    def weights(E: Tensor, P: Tensor, gamma_f: Tensor, beta_f: Tensor, **letters: Tensor) -> State:
         last = {"norm.weight": gamma_f, "norm.bias": beta_f} if norm_first else {}
         return {**layers("layers.{}.", biased_layer, letters), **last}
 
