@@ -619,7 +619,7 @@ def by_letters(z, gamma, beta, W_b, W_q, W_k, W_v, W_g, b_g, W_o, b_o, eps, endi
             "...hijk,...hkjc->...hijc", shares(s, None if seen is None else seen.expand(s.shape)), v
         )
     else:
-        s = torch.einsum("...hijc,...hikc->...hijk", q, k) / q.shape[-1] ** 0.5 + b.unsqueeze(-4)
+        s = torch.einsum("...hijc,...hikc->...hijk", q, k) / q.shape[-1] ** 0.5 + b.unsqueeze(-3)
         seen = None if mask is None else mask[..., None, :, None, :]
         found = torch.einsum(
             "...hijk,...hikc->...hijc", shares(s, None if seen is None else seen.expand(s.shape)), v

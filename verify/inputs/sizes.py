@@ -769,10 +769,11 @@ def _find_indexed_sizes(formula: Formula) -> Iterator[Size]:
 
 
 def find_counting_sizes(formula: Formula) -> frozenset[Any]:
-    """The sizes that count what several matrices are made for, head by head: the first axes of parameters of three."""
-    return frozenset(
-        item.shape[-3] for item in formula.tensors if item.role == "parameter" and len(item.shape) > 2
-    )
+    """The sizes that count what several matrices are made for, head by head: the first axes of parameters of three, that are no
+    axes of the matrices, too.
+    """
+    shapes = (item.shape[-3:] for item in formula.tensors if item.role == "parameter")
+    return frozenset(shape[0] for shape in shapes if len(shape) == 3 and shape[0] not in shape[1:])
 
 
 def _squares(formula: Formula) -> Iterator[tuple[Size, Any]]:
