@@ -1,17 +1,20 @@
 """Checkpoints of a Vision Transformer in the form that Hugging Face gives them."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from impl._checkpoints import read_tensors, refuse, save_folder
 from impl.vision.config import ViTConfig
-from impl.vision.model import ViT
 
 __all__ = ["load", "save"]
+
+Model = TypeVar("Model", bound=nn.Module)
 
 NAMES = {
     "patches": ("vit.embeddings.patch_embeddings.projection",),
@@ -33,8 +36,10 @@ WITHOUT = "vit."
 LEFT_OUT = ("vit.pooler.",)
 
 
-def load(kind: type[ViT], folder: str | Path, head: bool | None, dtype: torch.dtype | None) -> ViT:
-    """The model of a folder; see :meth:`ViT.from_pretrained`."""
+def load(
+    build: Callable[[ViTConfig], Model], folder: str | Path, head: bool | None, dtype: torch.dtype | None
+) -> Model:
+    """The model of a folder, built and filled; see ``ViT.from_pretrained``."""
     folder = Path(folder)
     config = ViTConfig.from_json(folder / "config.json")
     tensors = {
@@ -44,7 +49,7 @@ def load(kind: type[ViT], folder: str | Path, head: bool | None, dtype: torch.dt
     if not ("classifier.weight" in tensors if head is None else head):
         config = replace(config, classes=None)
     with torch.device("meta"):
-        model = kind(config)
+        model = build(config)
     sample = tensors.get("vit.embeddings.cls_token")
     dtype = dtype or (torch.float32 if sample is None else sample().dtype)
     model.to(dtype).to_empty(device="cpu")
@@ -67,17 +72,17 @@ def load(kind: type[ViT], folder: str | Path, head: bool | None, dtype: torch.dt
     return model.eval()
 
 
-def save(model: ViT, folder: str | Path) -> None:
+def save(model: nn.Module, config: ViTConfig, folder: str | Path) -> None:
     """``config.json`` and ``model.safetensors``, of a ``ViTForImageClassification``, or of a ``ViTModel`` without a head."""
     tensors = dict[str, Tensor]()
     for name, x in model.state_dict().items():
         names = _stored_names(name)
-        whole = x.detach().cpu().reshape(_stored_shape(name, model.config, x))
+        whole = x.detach().cpu().reshape(_stored_shape(name, config, x))
         for each, part in zip(names, whole.chunk(len(names)), strict=True):
-            tensors[each if model.head else each.removeprefix(WITHOUT)] = part.contiguous()
-    kind = "ViTForImageClassification" if model.head else "ViTModel"
-    dtype = str(model.cls.dtype).removeprefix("torch.")
-    save_folder(folder, tensors, {"architectures": [kind], "dtype": dtype, **model.config.to_dict()})
+            tensors[each if config.classes else each.removeprefix(WITHOUT)] = part.contiguous()
+    kind = "ViTForImageClassification" if config.classes else "ViTModel"
+    dtype = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
+    save_folder(folder, tensors, {"architectures": [kind], "dtype": dtype, **config.to_dict()})
 
 
 def _stored_names(name: str) -> tuple[str, ...]:

@@ -114,4 +114,4 @@ class ViT(nn.Module):
         """A checkpoint's folder that ``from_pretrained`` and transformers read. A file is replaced once it is whole."""
         from impl.vision.checkpoints import save
 
-        save(self, folder)
+        save(self, self.config, folder)

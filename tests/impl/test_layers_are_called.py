@@ -106,7 +106,7 @@ USES = {
     "Transformer, beams": Use(transformer(), searched(beam, width=2)),
     "ViT": Use(
         lambda: ViT(ViTConfig(4, 2, 2, D, 2, 2, 12, 3)),
-        lambda it: it(VECTORS[:, :4].unflatten(-1, (2, 4)).mT),
+        lambda it: it(VECTORS[:, :4].unflatten(-1, (2, 4)).transpose(1, 2)),
     ),
     "BertEncoder": Use(bert(BertEncoder), lambda it: it(IDS, mask=MASK).pooled),
     "BertEncoder, padded": Use(bert(BertEncoder), lambda it: it(IDS, mask=MASK, unpadded=False).pooled),
