@@ -37,9 +37,9 @@ LEFT_OUT = ("vit.pooler.",)
 
 
 def load(
-    kind: Callable[[ViTConfig], Model], folder: str | Path, head: bool | None, dtype: torch.dtype | None
+    build: Callable[[ViTConfig], Model], folder: str | Path, head: bool | None, dtype: torch.dtype | None
 ) -> Model:
-    """The model of a folder; see :meth:`ViT.from_pretrained`."""
+    """The model of a folder, built and filled; see ``ViT.from_pretrained``."""
     folder = Path(folder)
     config = ViTConfig.from_json(folder / "config.json")
     tensors = {
@@ -49,7 +49,7 @@ def load(
     if not ("classifier.weight" in tensors if head is None else head):
         config = replace(config, classes=None)
     with torch.device("meta"):
-        model = kind(config)
+        model = build(config)
     sample = tensors.get("vit.embeddings.cls_token")
     dtype = dtype or (torch.float32 if sample is None else sample().dtype)
     model.to(dtype).to_empty(device="cpu")
@@ -74,14 +74,14 @@ def load(
 
 def save(model: nn.Module, config: ViTConfig, folder: str | Path) -> None:
     """``config.json`` and ``model.safetensors``, of a ``ViTForImageClassification``, or of a ``ViTModel`` without a head."""
-    has_head, tensors = config.classes is not None, dict[str, Tensor]()
+    tensors = dict[str, Tensor]()
     for name, x in model.state_dict().items():
         names = _stored_names(name)
         whole = x.detach().cpu().reshape(_stored_shape(name, config, x))
         for each, part in zip(names, whole.chunk(len(names)), strict=True):
-            tensors[each if has_head else each.removeprefix(WITHOUT)] = part.contiguous()
-    kind = "ViTForImageClassification" if has_head else "ViTModel"
-    dtype = str(model.state_dict()["cls"].dtype).removeprefix("torch.")
+            tensors[each if config.classes else each.removeprefix(WITHOUT)] = part.contiguous()
+    kind = "ViTForImageClassification" if config.classes else "ViTModel"
+    dtype = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
     save_folder(folder, tensors, {"architectures": [kind], "dtype": dtype, **config.to_dict()})
 
 

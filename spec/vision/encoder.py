@@ -70,10 +70,10 @@ encoder = Formula(
     "vision.encoder",
     "Encoder of images",
     why="Does an image need a network that is made for images? Convolutions build in that neighbours belong together and that a "
-    "thing is the same wherever it stands. The Vision Transformer leaves that to learning: the rows of patches go through the "
-    "layers that read texts. One more row, the class token, is put in front, which shows nothing and gathers from the patches "
-    "what the image is. Where a patch stands is told by a learned row that is added to it; that two positions are neighbours "
-    "is not told. With some ten million images or fewer convolutions do better, with hundreds of millions they do not.",
+    "thing is the same wherever it stands; the Vision Transformer leaves that to learning, for which it needs many images. The "
+    "rows of patches go through the layers that read texts. One more row, the class token, is put in front, which shows nothing "
+    "and gathers from the patches what the image is. Where a patch stands is told by a learned row that is added to it; that two "
+    "positions are neighbours is not told.",
     sizes={n: "patches: 196 where 224 × 224 pixels are cut 16 by 16", L: "layers: 12, 24 or 32", **WIDTHS},
     inputs=(z, *WEIGHTS),
     lines=(

@@ -22,7 +22,7 @@ FOUR = {
 patches = Formula(
     "vision.patches",
     "Patches of an image",
-    why="What is a word of an image? An encoder reads rows of one width, and every row looks at every other. With a row for each "
+    why="What is a word of an image? An encoder reads rows of one width, and every row looks at every other: with a row for each "
     "pixel of an image of 224 × 224 there would be 50,176 of them, and two and a half billion pairs. So the image is cut into "
     "squares that do not overlap, 16 pixels wide and high: 196 rows remain. The numbers of a square, of all channels, are "
     "multiplied by one matrix that all squares share. Little else of what is known about images is built in: which squares are "
