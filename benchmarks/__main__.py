@@ -42,6 +42,7 @@ SUBJECTS = (
     "oracle",
     "decoding",
     "bert",
+    "gpt",
 )
 ON_DEVICE = tuple(each for each in SUBJECTS if each not in ("checking", "oracle", "masking", "positional"))
 """What is measured on another device: the oracle knows none, collators neither, and a table of positions is made once."""

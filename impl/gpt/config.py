@@ -147,8 +147,11 @@ class GPTConfig:
         values = {key: getattr(self, name) for name, key in KEYS.items()}
         if self.norm == "pre":
             theirs = {"gelu_tanh": "gelu_new", "gelu": "gelu", "relu": "relu"}
+            # Unless told otherwise, transformers has the last word of GPT-2's vocabulary begin and end a text.
+            outside = {} if self.vocabulary > 50_256 else {"bos_token_id": None, "eos_token_id": None}
             return {
                 "model_type": "gpt2",
+                **outside,
                 **values,
                 "n_inner": self.d_ff,
                 "activation_function": theirs[self.activation],
