@@ -24,7 +24,8 @@ def filter_normalised(W: Float[Tensor, "n m"], U: Float[Tensor, "... n m"]) -> F
         return U
     (W, long, _), (U, _, still) = _scale_down(W), _scale_down(U)
     lengths = torch.linalg.vector_norm(U, dim=-1, keepdim=True).masked_fill(still, 1.0)
-    return (U / lengths * (long * torch.linalg.vector_norm(W, dim=-1, keepdim=True))).masked_fill(still, 0.0)
+    V: Tensor = U / lengths * (long * torch.linalg.vector_norm(W, dim=-1, keepdim=True))
+    return V.masked_fill(still, 0.0)
 
 
 def _scale_down(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:

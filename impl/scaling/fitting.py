@@ -73,9 +73,10 @@ def fit(
     drawn = torch.randint(len(x), (resamples, len(x)), generator=Generator().manual_seed(seed))
     others = _descend(u - middle, foretold + residuals[drawn], offset, huber)
     ends = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
-    found = [_numbers(p, middle) for p in (best, others)]
-    intervals = [tuple(each.quantile(ends).tolist()) for each in found[1]]
-    return Fit(*(each.item() for each in found[0]), *intervals)
+    (offset_at, scale, power), drawn_at = _numbers(best, middle), _numbers(others, middle)
+    low, high = torch.stack(drawn_at).quantile(ends, -1).tolist()
+    intervals = list(zip(low, high, strict=True))
+    return Fit(offset_at.item(), scale.item(), power.item(), *intervals)
 
 
 def _numbers(p: Tensor, middle: Tensor) -> tuple[Tensor, Tensor, Tensor]:
