@@ -40,7 +40,7 @@ class Settings:
     heads: int = 4
     length: int = 64
     batch: int = 16
-    steps: int = 500
+    steps: int = 1500
     rate: float = 0.03
     """Over the root of the width: the largest learning rate, reached after a tenth of the steps; then it falls to 0."""
 
@@ -184,7 +184,7 @@ def summary(result: Result) -> str:
         f"  offset + (N_c/N)^power: power {o.power:.3f} ({interval(o.power_interval)}), "
         f"offset {o.offset:.2f} ({interval(o.offset_interval)})",
         f"  (N_c/N)^power alone:    power {p.power:.3f} ({interval(p.power_interval)})",
-        f"  Kaplan et al., without offset, of 800 to 1.5 billion parameters: {EACH.alpha_N}",
+        f"  Kaplan et al., without offset, of 768 to 1.5 billion parameters: {EACH.alpha_N}",
         "",
         "Theirs is of words in pieces, of models trained until they had learned; ours of bytes, all trained alike and briefly.",
         f"{result.processor:.0f} seconds of processor time.",
