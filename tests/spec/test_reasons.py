@@ -81,7 +81,9 @@ def has_a_line_between(claim: Claim) -> bool:
     """Whether something stands between the sides of a claim, or it follows from the definition alone, and says so."""
     proof = claim.proof
     between = any(step.to != claim.right for step in proof.steps)
-    return between or proof.definition or proof.induction is not None or proof.method in ("witness", "enclosure")
+    return (
+        between or proof.definition or proof.induction is not None or proof.method in ("witness", "enclosure")
+    )
 
 
 @every_formula
