@@ -45,8 +45,10 @@ PRIMES, PAIRS, TRIPLES = (2, 3, 5, 7, 11, 13, 17, 19), (3, 4), (2, 3, 5)
 """Small sizes, by turns: of usual examples, of the least, and of those beside a large one."""
 LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
-BUDGET, STEP = 3e5, 1e4
-"""Entries that an example may cost, and how many entries one line of a recurrence counts for at each step."""
+BUDGET, WHOLE, STEP = 3e5, 3.6e6, 1e4
+"""Entries that an example may cost, and at most if even the fewest telling sizes cost more; how many a line counts for at each step
+of a recurrence.
+"""
 LONG, LONGEST = (37, 23), 1.2e7
 """Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35."""
 FEW = (0, 1, 6)
@@ -81,9 +83,9 @@ class Sizing:
         self.free = tuple(size for size in self.symbols if size not in self.steps)
         """The sizes that count no steps."""
         self.order = tuple(sorted(self.symbols, key=lambda size: size not in self.steps))
-        # A formula of many steps may cost what its fewest telling ones cost, were all sizes supported.
+        # A formula of many steps may cost what its fewest telling ones cost, were all sizes supported; up to a whole model's.
         fewest = dict(zip(self.order, cycle((3, 2, 5, 7, 11, 13, 17, 19)), strict=False))
-        self.budget = max(BUDGET, self.cost(fewest))
+        self.budget = min(max(BUDGET, self.cost(fewest)), WHOLE)
         self.dear = self.budget > BUDGET
         """Whether each evaluation is dear, whatever the sizes."""
         self.extensive = self.dear or sum(len(group.lines) for group in formula.flat(None).groups) >= LINES
@@ -325,7 +327,9 @@ OTHERS = (4_111, 1_031, 263, 131)
 has room for so many has none for the last.
 """
 STEPS = (67, 37)
-"""What comes after these of the steps of a sequence, each of which costs as much as many entries: past 2⁶ and 2⁵."""
+"""What comes after these of the steps of a sequence, each of which costs as much as many entries: past 2⁶ and 2⁵. The first, too,
+where all pairs or triples of positions are dear.
+"""
 DEEP, DEEP_SLOPES, LAYERS = (131,), (37,), (3, 4, 5)
 """Layers one upon another: past 2⁷, more than any model has; past 2⁵ for gradients; and a few, of which more can be said."""
 FULL = (512, 256, 128)
@@ -388,8 +392,11 @@ def large_sizes(space: Sizing, slopes: bool = False) -> tuple[Large, ...]:
             numbers += STEPS
         far = [number for number in numbers if number > BLOCK_ENDS and size not in indexed]
         near = [number for number in numbers if number not in far]
+        least = () if slopes else space.enlarge([size], (near[-1], STEPS[0]), SQUARES, (2,))
         found += _first(
-            space, [size], chain(space.enlarge([size], far, end), space.enlarge([size], near, limit))
+            space,
+            [size],
+            chain(space.enlarge([size], far, end), space.enlarge([size], near, limit), least),
         )
     return tuple(found)
 
