@@ -23,7 +23,15 @@ USUAL = {
     "text": Settings(),
     "positions": Settings(steps=300, batch=16, context=64, width=64, layers=2, heads=2, every=25),
     "few_shot": Settings(
-        steps=1500, batch=64, vocabulary=2 * KEYS, context=4 * KEYS, width=64, layers=2, heads=2
+        steps=1500,
+        batch=64,
+        vocabulary=2 * KEYS,
+        context=4 * KEYS,
+        width=64,
+        layers=2,
+        heads=2,
+        rate=1e-3,
+        decay=0.01,
     ),
 }
 """What the commands train."""

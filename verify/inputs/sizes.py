@@ -46,8 +46,8 @@ PRIMES, PAIRS, TRIPLES = (2, 3, 5, 7, 11, 13, 17, 19), (3, 4), (2, 3, 5)
 LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
 BUDGET, WHOLE, STEP = 3e5, 3.6e6, 1e4
-"""Entries that an example may cost, and at most if even the fewest telling sizes cost more; how many a line counts for at each step
-of a recurrence.
+"""Entries that an example may cost, and at most if even the fewest telling ones cost more; how many a line counts
+for at each step of a recurrence.
 """
 LONG, LONGEST = (37, 23), 1.2e7
 """Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from verify.output.table import SHORT, sigmas
+from verify.weights.checkpoint import Checkpoint
 from verify.weights.comparing import Comparison, Sentence, most
-from verify.weights.reading import Checkpoint
 
 if TYPE_CHECKING:
     from rich.table import Table

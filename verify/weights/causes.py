@@ -15,9 +15,8 @@ import numpy as np
 
 from spec.language.evaluation.evaluate import evaluate
 from verify.properties.judge import Reals
+from verify.weights.checkpoint import Checkpoint, Step
 from verify.weights.comparing import Sentence, beside_bound, flat_of, restrict_vocabulary, step
-from verify.weights.families import Step
-from verify.weights.reading import Checkpoint
 
 EPSILONS = (1e-12, 1e-8, 1e-7, 1e-6, 1e-5, 1e-3)
 """Those that libraries have."""

@@ -22,8 +22,7 @@ from spec.language.registry import find
 from verify.accuracy.grade import Grade
 from verify.faults import Unusable, complaint
 from verify.properties.judge import Reals
-from verify.weights.families import Step
-from verify.weights.reading import Checkpoint
+from verify.weights.checkpoint import Checkpoint, Step
 from verify.weights.subjects import Subject, layers_of
 
 MOST = 8.0

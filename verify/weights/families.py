@@ -6,55 +6,13 @@ its own way to read checkpoints: their agreement is to mean something.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from types import EllipsisType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from verify.properties.judge import Reals
-
-if TYPE_CHECKING:
-    from verify.weights.reading import Checkpoint
-
-Shaping = Callable[[Reals, int], Reals]
-
-
-class Step(NamedTuple):
-    """One layer of a model as a statement: its formula and inputs, which lines are asked for, and which entry of them it is."""
-
-    formula_id: str
-    inputs: dict[str, Any]
-    outputs: Sequence[str] = ()
-    entry: int | EllipsisType = ...
-
-
-@dataclass(frozen=True)
-class Family:
-    """Models of one kind. ``tables`` are what stands outside the layers, ``layer`` what each is made of: a letter's tensor, and
-    how it becomes the letter. ``sizes`` are the settings that say how many heads and layers there are, how wide they are, and how
-    wide the network inside; ``stated`` those that change what is computed, with the values with which it is what is stated.
-    """
-
-    kind: str
-    stated_by: str
-    prefix: str
-    tables: Mapping[str, str]
-    within: str
-    layer: Mapping[str, tuple[str, Shaping]]
-    sizes: tuple[str, str, str, str]
-    eps: tuple[str, float]
-    activation: tuple[str, str]
-    stated: Mapping[str, Any]
-    conventions: Mapping[str, str]
-    step: Callable[[Checkpoint, dict[str, Any], Reals, int], Step]
-    whole: Callable[[Checkpoint, dict[str, Any]], dict[str, Any]]
-    layers: Sequence[str]
-    """The lines that hold what stands before the first layer and after each: of two, the second is in the place of the last."""
-    reads: Sequence[str]
-    """What a text is given as."""
+from verify.weights.checkpoint import Checkpoint, Family, Shaping, Step
 
 
 def _heads(weight: Reals, h: int) -> Reals:

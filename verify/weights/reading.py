@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,53 +12,11 @@ import numpy as np
 from spec.language.evaluation.precision import FORMATS
 from verify.faults import Unusable, describe_error
 from verify.properties.judge import Reals
-from verify.weights.families import FAMILIES, Family
+from verify.weights.checkpoint import Checkpoint, Family
+from verify.weights.families import FAMILIES
 
 FILES = ("model.safetensors", "pytorch_model.bin")
 ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh"}
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A model's weights by letter, in float64, and its configuration.
-
-    ``embedding`` are those outside the layers, ``layers`` those of a layer with one axis more in front, the layer.
-    """
-
-    family: Family
-    folder: Path
-    settings: Mapping[str, Any]
-    embedding: Mapping[str, Reals]
-    layers: Mapping[str, Reals]
-    eps: float
-    conventions: Mapping[str, str]
-
-    def round_to(self, dtype: str) -> Checkpoint:
-        """The checkpoint as a model holds it that was loaded in this type: statements are asked at these weights."""
-        if dtype == "float64":
-            return self
-        parts = (
-            {name: round_values(value, dtype) for name, value in part.items()}
-            for part in (self.embedding, self.layers)
-        )
-        embedding, layers = parts
-        return replace(self, embedding=embedding, layers=layers)
-
-    def layer(self, number: int) -> dict[str, Reals]:
-        """The letters of one layer, counted from 0."""
-        return {name: value[number] for name, value in self.layers.items()}
-
-    @property
-    def depth(self) -> int:
-        """How many layers there are."""
-        return len(next(iter(self.layers.values())))
-
-
-def round_values(values: Reals, dtype: str) -> Reals:
-    """The values as a type holds them."""
-    import torch
-
-    return torch.from_numpy(np.ascontiguousarray(values)).to(getattr(torch, dtype)).double().numpy()
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from verify.faults import Unusable
+from verify.weights.checkpoint import Checkpoint
 from verify.weights.comparing import Sentence
-from verify.weights.reading import Checkpoint
 
 DEFAULT = ("The animal didn't cross the street because it was too tired",)
 """A sentence of the decks."""

@@ -20,8 +20,9 @@ from tests.verify.weights.conftest import TEXTS, WORDS
 from verify.command.cli import main
 from verify.output.layers import verdicts
 from verify.weights.causes import cause
+from verify.weights.checkpoint import Checkpoint
 from verify.weights.comparing import Comparison, Sentence, compare, expectation
-from verify.weights.reading import Checkpoint, read_checkpoint
+from verify.weights.reading import read_checkpoint
 from verify.weights.sentences import sentences
 from verify.weights.subjects import Subject, call_transformers, list_built_in
 
