@@ -35,7 +35,7 @@ class Settings:
     """What a run depends on, besides its task, the versions of Python and torch, and the machine."""
 
     seed: int = 0
-    steps: int = 1000
+    steps: int = 2500
     batch: int = 8
     vocabulary: int = 2048
     context: int = 128
