@@ -209,16 +209,21 @@ def name_line(flat: Flat, line: Definition) -> str:
 
 
 def rename_tensors(flat: Flat, said: str) -> str:
-    """A sentence with the tensors in it as their formulas call them; with these, where two would be called the same."""
+    """A sentence with the tensors in it as their formulas call them; with these, where two would be called the same, or as one of
+    the formula itself is.
+    """
     lines = {line.name for line in flat.lines}
     names = {word for word in re.findall(r"\w+", said) if word in lines}
     calls = [name_tensor(flat, name) for name in names]
+    own = {
+        name for name in lines if flat.origin.get(name, (flat.formula_id, name)) == (flat.formula_id, name)
+    }
 
     def call(found: re.Match[str]) -> str:
         name = found.group()
         formula_id, known = flat.origin.get(name, (flat.formula_id, name))
-        unclear = name in names and calls.count(known) > 1 and formula_id != flat.formula_id
-        return f"{known} (of {formula_id})" if unclear else known
+        unclear = name in names and (calls.count(known) > 1 or known in own)
+        return f"{known} (of {formula_id})" if unclear and formula_id != flat.formula_id else known
 
     return re.sub(r"\b\w+_\d+\b", call, said)
 

@@ -28,6 +28,7 @@ from spec.language.expr import (
     Ref,
     Times,
 )
+from spec.language.lines import Definition
 from spec.language.trees import free_symbols, refs, substitute, walk
 from verify.slips.activations import activations, added_activations, functions
 from verify.slips.angles import bases, even_sizes, quotients, turns
@@ -218,8 +219,13 @@ def references(spot: Spot) -> Written:
     if not isinstance(part, Ref) or part.tensor.domain in DISCRETE:
         return
     tensor, index = part.tensor, part.index
+    wrong = (
+        "{} is read where {{line}} belongs"
+        if spot.whole
+        else f"{{{{line}}}} reads {{}} where {tensor.name} belongs"
+    )
     for other in _alike(spot, tensor):
-        yield f"{{line}} reads {other.name} where {tensor.name} belongs", Ref(other, *index)
+        yield wrong.format(other.name), Ref(other, *index)
     for a in range(len(index)):
         for b in range(a + 1, len(index)):
             turned = list(index)
@@ -301,10 +307,16 @@ def residuals(spot: Spot) -> Written:
                 continue
             names.add(line.name)
             if line.left.tensor.shape == kept.tensor.shape:
-                said = f"the residual in {{line}} is {line.name}, which is made of {kept.tensor.name}, and not that itself"
+                named = next((each.name for each in spot.flat.lines if _hands_on(each, line)), line.name)
+                said = f"the residual in {{line}} is {named}, which is made of {kept.tensor.name}, and not that itself"
                 other = Ref(line.left.tensor, *kept.index)
                 yield said, part.func(*(other if each is kept else each for each in part.args))
                 break
+
+
+def _hands_on(line: Definition, made: Definition) -> bool:
+    """Whether a line is what another one has made, by another name: a formula's result, as who asked for it calls it."""
+    return isinstance(line.right, Ref) and line.right.tensor == made.left.tensor
 
 
 RULES: tuple[Callable[[Spot], Written], ...] = (

@@ -362,7 +362,7 @@ def test_shares_of_a_law_that_are_off_are_said():
 
 
 def test_two_lines_of_one_name_are_told_apart():
-    """Where a sentence speaks of two lines that their formulas call the same, it says of which formula the inner one is."""
+    """Where a sentence speaks of an inner line by a letter that the formula itself has, it says of which formula that line is."""
     flat = find("transformer.decoder_layer").flat()
     inner = next(
         line.name for line in flat.lines if flat.origin.get(line.name) == ("normalization.add_norm", "s")
@@ -371,4 +371,4 @@ def test_two_lines_of_one_name_are_told_apart():
         rename_tensors(flat, f"q reads {inner} where s belongs")
         == "q reads s (of normalization.add_norm) where s belongs"
     )
-    assert rename_tensors(flat, f"q reads {inner} where t belongs") == "q reads s where t belongs"
+    assert rename_tensors(flat, "t is read where s belongs") == "t is read where s belongs"
