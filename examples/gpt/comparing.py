@@ -21,7 +21,17 @@ from impl.gpt import GPT, BytePairs
 WAYS = ("learned", "sinusoidal", "none")
 USUAL = {
     "text": Settings(),
-    "positions": Settings(steps=300, batch=16, context=64, width=64, layers=2, heads=2, every=25),
+    "positions": Settings(
+        steps=1500,
+        batch=16,
+        vocabulary=257,
+        context=64,
+        width=64,
+        layers=2,
+        heads=2,
+        rate=1e-3,
+        decay=0.01,
+    ),
     "few_shot": Settings(
         steps=1500,
         batch=64,
@@ -238,7 +248,7 @@ def summary_of_text(found: OfText) -> str:
 def summary_of_positions(found: Sequence[OfPositions]) -> str:
     """What was found, as printed."""
     lines = [
-        "Bits for a byte of pieces of the held-out files; and for a token, where those before it are in order, and shuffled:",
+        "Bits for a byte of pieces of the held-out files; and for the last byte of each, where those before it are in order, and shuffled:",
         "",
         f"{'positions':12} {'seed':>4} {'a byte':>8} {'in order':>9} {'shuffled':>9}",
     ]
