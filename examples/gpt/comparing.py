@@ -248,7 +248,8 @@ def summary_of_text(found: OfText) -> str:
 def summary_of_positions(found: Sequence[OfPositions]) -> str:
     """What was found, as printed."""
     lines = [
-        "Bits for a byte of pieces of the held-out files; and for the last byte of each, where those before it are in order, and shuffled:",
+        "Bits for a byte of pieces of the held-out files; for the last byte of each, where those before it are in order; and",
+        "where they are shuffled:",
         "",
         f"{'positions':12} {'seed':>4} {'a byte':>8} {'in order':>9} {'shuffled':>9}",
     ]
