@@ -54,9 +54,12 @@ wrong(LOCAL, "variance_is_half", "Takes D/2 for σ², not for σ.", cause=r"w in
 wrong(LOCAL, "no_two", "exp(−(j − p)²/σ²), without the 2.", cause="(α|alpha) is not divided by 2")(
     local(sigma=lambda D: D / 2 / math.sqrt(2))
 )
-wrong(LOCAL, "no_gaussian", "Cuts the window and leaves the Gaussian out.", cause="not multiplied by exp")(
-    local(mix=lambda s, falloff, window, mask: masked(s, window))
-)
+wrong(
+    LOCAL,
+    "no_gaussian",
+    "Cuts the window and leaves the Gaussian out.",
+    cause="not multiplied by exp|a where alpha",
+)(local(mix=lambda s, falloff, window, mask: masked(s, window)))
 wrong(
     LOCAL,
     "gaussian_inside",
