@@ -45,10 +45,8 @@ PRIMES, PAIRS, TRIPLES = (2, 3, 5, 7, 11, 13, 17, 19), (3, 4), (2, 3, 5)
 """Small sizes, by turns: of usual examples, of the least, and of those beside a large one."""
 LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
-BUDGET, WHOLE, STEP = 3e5, 3.6e6, 1e4
-"""Entries that an example may cost, and at most if even the fewest telling ones cost more; how many a line counts
-for at each step of a recurrence.
-"""
+BUDGET, STEP = 3e5, 1e4
+"""Entries that an example may cost, and how many entries one line of a recurrence counts for at each step."""
 LONG, LONGEST = (37, 23), 1.2e7
 """Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35."""
 FEW = (0, 1, 6)
@@ -83,9 +81,14 @@ class Sizing:
         self.free = tuple(size for size in self.symbols if size not in self.steps)
         """The sizes that count no steps."""
         self.order = tuple(sorted(self.symbols, key=lambda size: size not in self.steps))
-        # A formula of many steps may cost what its fewest telling ones cost, were all sizes supported; up to a whole model's.
-        fewest = dict(zip(self.order, cycle((3, 2, 5, 7, 11, 13, 17, 19)), strict=False))
-        self.budget = min(max(BUDGET, self.cost(fewest)), WHOLE)
+        # A formula of many steps may cost what its fewest telling ones cost, were all sizes supported: least of the dearest.
+        threes = dict.fromkeys(self.symbols, 3)
+        dearest = sorted(
+            self.order, key=lambda size: (size not in self.steps, -self.cost({**threes, size: 9}))
+        )
+        self.budget = max(
+            BUDGET, self.cost(dict(zip(dearest, cycle((3, 2, 5, 7, 11, 13, 17, 19)), strict=False)))
+        )
         self.dear = self.budget > BUDGET
         """Whether each evaluation is dear, whatever the sizes."""
         self.extensive = self.dear or sum(len(group.lines) for group in formula.flat(None).groups) >= LINES
