@@ -132,7 +132,7 @@ biased_decoder_layer = Formula(
     ),
     worked=(
         Worked(
-            "One token of the target, (1, 0), gathers 2 − 1 from itself, −1 being the bias of the values; that of the keys changes "
+            "One token of the target, (1, 0), gathers 2 − 1 from itself, −1 being the bias of the values; that of the keys does "
             "nothing: (2, 0), normalised with ε = 3/4",
             ONE_TOKEN | BIASES,
             [["0.7559", "-0.7559"]],

@@ -75,7 +75,7 @@ def dropped(letter):
     return rf"{letter}\S* is (not added|ignored)"
 
 
-# Places of the inputs: y, x; W_q, b_q … b_o from 2, gamma_1, beta_1; C_q, c_q … c_o from 12, gamma_2, beta_2; the network from 22.
+# Places of the inputs: y, x; W_q, b_q … b_o from 2, gamma_1, beta_1; C_q, c_q … c_o from 12, gamma_2, beta_2; then the network.
 wrong(LAYER, "asked_without_bias", "The source is asked without the queries' bias.", cause=dropped("c_q"))(
     altering(layer, {13: zero})
 )
