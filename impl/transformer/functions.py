@@ -185,7 +185,8 @@ def biased_decoder_layer(
 ) -> Float[Tensor, "... m d_model"]:
     """``decoder_layer`` whose attentions are ``attention.biased_multi_head``. Statement: ``transformer.biased_decoder_layer``.
 
-    With ``activation="gelu"`` the network is ``feedforward.gelu``, as in BART and Whisper; ``approximation`` is that of GELU. A token that may attend to nothing in x gathers c_o from it. Errors are those of the parts; ValueError for another norm or
+    With ``activation="gelu"`` the network is ``feedforward.gelu``, as in BART and Whisper; ``approximation`` is that of GELU. A
+    token that may attend to nothing in x gathers c_o. Errors are those of the parts; ValueError for another norm or
     activation. Source: Vaswani et al. 2017, section 3.1; Lewis et al. 2020, section 2.1.
     """
     own, (gamma_1, beta_1) = weights[:8], weights[8:10]
