@@ -15,8 +15,9 @@ def attention(
     """Weights and biases of one multi-head attention ``of`` a sequence that asks another, or itself; in a stack for each of so
     many ``layers``. ``W`` and ``b`` are their letters; ``where`` it is, in a model that has several.
     """
-    names = (f"{W}_{letter}" for letter in "qkvo")
-    W_q, W_k, W_v, W_o = parts.attention(*names, of, *layers, asked=asked, where=where)
+    W_q, W_k, W_v, W_o = parts.attention(
+        f"{W}_q", f"{W}_k", f"{W}_v", f"{W}_o", of, *layers, asked=asked, where=where
+    )
     return (
         W_q,
         parameter(f"{b}_q", *layers, h, d_k, meaning="their bias"),
