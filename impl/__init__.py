@@ -13,7 +13,7 @@
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; of hidden words and pairs; warm-up
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
-``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
+``impl.transformer``      the Transformer: layers (biased, too), stacks, ``model``, ``cost``; also as modules, with a cache
 ``impl.bert``             BERT: functions of its weights, features, heads; it and its relatives as modules; checkpoints; WordPiece
 ``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints; BPE
 ``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints

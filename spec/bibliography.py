@@ -301,6 +301,13 @@ PAPERS = (
         "arXiv:2203.15556",
     ),
     Reference(
+        "lewis2020",
+        "Lewis et al.",
+        "BART: Denoising Sequence-to-Sequence Pre-training for Natural Language Generation, Translation, and Comprehension",
+        2020,
+        "arXiv:1910.13461",
+    ),
+    Reference(
         "li2018", "Li et al.", "Visualizing the Loss Landscape of Neural Nets", 2018, "arXiv:1712.09913"
     ),
 )

@@ -2,7 +2,7 @@
 
 The functions are the statements': ``encoder_layer``, ``encoder``, ``decoder_layer``, ``decoder``, ``output``, ``model``. They
 take the weights as arguments, those of layers as an ``EncoderLayerWeights`` or a ``DecoderLayerWeights``, and have neither
-dropout nor biases in attention.
+dropout nor biases in attention; ``biased_decoder_layer`` has these, in a ``BiasedDecoderLayerWeights``.
 
 Of the modules, ``TransformerConfig`` says what a model is made of, ``Transformer`` is the model; ``Encoder`` and ``Decoder`` are
 its stacks, over vectors; ``EncoderLayer`` and ``DecoderLayer`` what they are stacked of. ``Cache`` keeps keys and values while a
@@ -20,8 +20,10 @@ from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
 from impl.transformer.counts import cost
 from impl.transformer.functions import (
+    BiasedDecoderLayerWeights,
     DecoderLayerWeights,
     EncoderLayerWeights,
+    biased_decoder_layer,
     decoder,
     decoder_layer,
     encoder,
@@ -36,9 +38,11 @@ from impl.transformer.transformer import Conditioned, Transformer
 __all__ = [
     "EncoderLayerWeights",
     "DecoderLayerWeights",
+    "BiasedDecoderLayerWeights",
     "encoder_layer",
     "encoder",
     "decoder_layer",
+    "biased_decoder_layer",
     "decoder",
     "output",
     "model",

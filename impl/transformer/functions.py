@@ -6,6 +6,7 @@ means "may attend"; what stands in a token that is hidden from all others reache
 """
 
 import math
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import torch
@@ -14,19 +15,21 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._axes import Axes
-from impl.attention import multi_head, softmax
+from impl.attention import biased_multi_head, multi_head, softmax
 from impl.attention.masks import causal_mask
 from impl.embedding import token
-from impl.feedforward import relu
+from impl.feedforward import gelu, relu
 from impl.normalization import add_norm, layer_norm
 from impl.positional import sinusoidal
 
 __all__ = [
     "EncoderLayerWeights",
     "DecoderLayerWeights",
+    "BiasedDecoderLayerWeights",
     "encoder_layer",
     "encoder",
     "decoder_layer",
+    "biased_decoder_layer",
     "decoder",
     "output",
     "model",
@@ -77,6 +80,37 @@ class DecoderLayerWeights(NamedTuple):
     beta_3: Float[Tensor, "*L d_model"]
 
 
+class BiasedDecoderLayerWeights(NamedTuple):
+    """The same of a layer whose attentions have biases: b_… of the self-attention, c_… of that to the encoder."""
+
+    W_q: Float[Tensor, "*L h d_model d_k"]
+    b_q: Float[Tensor, "*L h d_k"]
+    W_k: Float[Tensor, "*L h d_model d_k"]
+    b_k: Float[Tensor, "*L h d_k"]
+    W_v: Float[Tensor, "*L h d_model d_v"]
+    b_v: Float[Tensor, "*L h d_v"]
+    W_o: Float[Tensor, "*L h*d_v d_model"]
+    b_o: Float[Tensor, "*L d_model"]
+    gamma_1: Float[Tensor, "*L d_model"]
+    beta_1: Float[Tensor, "*L d_model"]
+    C_q: Float[Tensor, "*L h d_model d_k"]
+    c_q: Float[Tensor, "*L h d_k"]
+    C_k: Float[Tensor, "*L h d_model d_k"]
+    c_k: Float[Tensor, "*L h d_k"]
+    C_v: Float[Tensor, "*L h d_model d_v"]
+    c_v: Float[Tensor, "*L h d_v"]
+    C_o: Float[Tensor, "*L h*d_v d_model"]
+    c_o: Float[Tensor, "*L d_model"]
+    gamma_2: Float[Tensor, "*L d_model"]
+    beta_2: Float[Tensor, "*L d_model"]
+    W_1: Float[Tensor, "*L d_model d_ff"]
+    b_1: Float[Tensor, "*L d_ff"]
+    W_2: Float[Tensor, "*L d_ff d_model"]
+    b_2: Float[Tensor, "*L d_model"]
+    gamma_3: Float[Tensor, "*L d_model"]
+    beta_3: Float[Tensor, "*L d_model"]
+
+
 def encoder_layer(
     x: Float[Tensor, "... n d_model"],
     weights: EncoderLayerWeights,
@@ -91,12 +125,8 @@ def encoder_layer(
     ValueError for another norm. Source: Vaswani et al. 2017, section 3.1.
     """
     W_q, W_k, W_v, W_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2 = weights
-    if norm == "pre":
-        u = layer_norm(x, gamma_1, beta_1, eps)
-        s = x + multi_head(u, u, W_q, W_k, W_v, W_o, mask)
-        return s + relu(layer_norm(s, gamma_2, beta_2, eps), W_1, b_1, W_2, b_2)
-    s = add_norm(x, multi_head(x, x, W_q, W_k, W_v, W_o, mask), gamma_1, beta_1, eps)
-    return add_norm(s, relu(s, W_1, b_1, W_2, b_2), gamma_2, beta_2, eps)
+    s = _add(x, lambda u: multi_head(u, u, W_q, W_k, W_v, W_o, mask), norm, gamma_1, beta_1, eps)
+    return _add(s, lambda w: relu(w, W_1, b_1, W_2, b_2), norm, gamma_2, beta_2, eps)
 
 
 def encoder(
@@ -136,16 +166,55 @@ def decoder_layer(
         weights
     )
     W_1, b_1, W_2, b_2 = network
+    causal = _causal(y)
+    s = _add(y, lambda u: multi_head(u, u, W_q, W_k, W_v, W_o, causal), norm, gamma_1, beta_1, eps)
+    t = _add(s, lambda v: multi_head(v, x, C_q, C_k, C_v, C_o, mask), norm, gamma_2, beta_2, eps)
+    return _add(t, lambda w: relu(w, W_1, b_1, W_2, b_2), norm, gamma_3, beta_3, eps)
+
+
+def biased_decoder_layer(
+    y: Float[Tensor, "... m d_model"],
+    x: Float[Tensor, "... n d_model"],
+    weights: BiasedDecoderLayerWeights,
+    eps: float,
+    mask: Bool[Tensor, "... #m #n"] | None = None,
+    *,
+    norm: Norm = "post",
+    activation: Literal["relu", "gelu"] = "relu",
+    approximation: Literal["none", "tanh"] = "none",
+) -> Float[Tensor, "... m d_model"]:
+    """``decoder_layer`` whose attentions are ``attention.biased_multi_head``. Statement: ``transformer.biased_decoder_layer``.
+
+    With ``activation="gelu"`` the network is ``feedforward.gelu``, as in BART and Whisper; ``approximation`` is that of GELU. A
+    token that may attend to nothing in x gathers c_o. Errors are those of the parts; ValueError for another norm or
+    activation. Source: Vaswani et al. 2017, section 3.1; Lewis et al. 2020, section 2.1.
+    """
+    own, (gamma_1, beta_1) = weights[:8], weights[8:10]
+    asked, (gamma_2, beta_2) = weights[10:18], weights[18:20]
+    inner, (gamma_3, beta_3) = weights[20:24], weights[24:]
+    causal = _causal(y)
+
+    def network(w: Tensor) -> Tensor:
+        return relu(w, *inner) if activation == "relu" else gelu(w, *inner, approximation=approximation)
+
+    s = _add(y, lambda u: biased_multi_head(u, u, *own, causal), norm, gamma_1, beta_1, eps)
+    t = _add(s, lambda v: biased_multi_head(v, x, *asked, mask), norm, gamma_2, beta_2, eps)
+    return _add(t, network, norm, gamma_3, beta_3, eps)
+
+
+def _causal(y: Tensor) -> Tensor:
+    """The mask of self-attention: each token sees those up to its own place."""
     m = y.shape[-2] if y.dim() > 1 else 0
-    causal = causal_mask(m, m, device=y.device)
+    return causal_mask(m, m, device=y.device)
+
+
+def _add(
+    x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Norm, gamma: Tensor, beta: Tensor, eps: float
+) -> Tensor:
+    """A row and what a sublayer makes of it, with the normalization before the sublayer or after the sum."""
     if norm == "pre":
-        u = layer_norm(y, gamma_1, beta_1, eps)
-        s = y + multi_head(u, u, W_q, W_k, W_v, W_o, causal)
-        t = s + multi_head(layer_norm(s, gamma_2, beta_2, eps), x, C_q, C_k, C_v, C_o, mask)
-        return t + relu(layer_norm(t, gamma_3, beta_3, eps), W_1, b_1, W_2, b_2)
-    s = add_norm(y, multi_head(y, y, W_q, W_k, W_v, W_o, causal), gamma_1, beta_1, eps)
-    t = add_norm(s, multi_head(s, x, C_q, C_k, C_v, C_o, mask), gamma_2, beta_2, eps)
-    return add_norm(t, relu(t, W_1, b_1, W_2, b_2), gamma_3, beta_3, eps)
+        return x + sublayer(layer_norm(x, gamma, beta, eps))
+    return add_norm(x, sublayer(x), gamma, beta, eps)
 
 
 def decoder(

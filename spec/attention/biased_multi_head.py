@@ -266,6 +266,16 @@ biased_multi_head.theorem(
     conventions=OURS,
 )
 
+biased_multi_head.theorem(
+    "first_queries",
+    "What the first tokens gather does not depend on the queries of those after them",
+    claim(z[i, l], "=", biased_multi_head(x[:rows], y, *WEIGHTS, mask[:rows])[i, l], (i, rows), l)
+    .step(by_heads(head[t, i, e]), "the sum over the heads")
+    .because("in each head the query is that of token i alone"),
+    sizes={n: rows + extra},
+    conventions=OURS,
+)
+
 upto = each(mask[i, j] & le(j, i), i, j)
 
 biased_multi_head.theorem(

@@ -59,9 +59,9 @@ ACTIVATION = Convention(
 )
 
 
-def network(rows: Tensor) -> Node:
-    """What the feed-forward network makes of a row."""
-    return by_convention("activation", gelu=gelu(rows[i], *NETWORK)[l], relu=relu(rows[i], *NETWORK)[l])
+def network(row: Node) -> Node:
+    """Entry l of what the feed-forward network makes of a row."""
+    return by_convention("activation", gelu=gelu(row, *NETWORK)[l], relu=relu(row, *NETWORK)[l])
 
 
 layer = Formula(
@@ -80,7 +80,7 @@ layer = Formula(
             post=(
                 define(z, biased_multi_head(x, x, *ATTENTION, mask)),
                 define(s[i], add_norm(x[i], z[i], *FIRST, eps)),
-                define(f[i, l], network(s)),
+                define(f[i, l], network(s[i])),
                 define(y[i], add_norm(s[i], f[i], *SECOND, eps)),
             ),
             pre=(
@@ -88,7 +88,7 @@ layer = Formula(
                 define(z, biased_multi_head(u, u, *ATTENTION, mask)),
                 define(s[i, l], x[i, l] + z[i, l]),
                 define(w[i], layer_norm(s[i], *SECOND, eps)),
-                define(f[i, l], network(w)),
+                define(f[i, l], network(w[i])),
                 define(y[i, l], s[i, l] + f[i, l]),
             ),
         ),

@@ -1,6 +1,7 @@
-"""What BERT's formulas share: the parameters of a layer, alone or in a stack."""
+"""What BERT's formulas share: the parameters of a layer, alone or in a stack, and of an attention with biases."""
 
 from spec.normalization.layer_norm import OURS
+from spec.transformer import parts
 from spec.transformer.parts import d_k, d_model, d_v, h, network, normalization
 from spec.vocabulary import *
 
@@ -8,18 +9,24 @@ ZERO = {"fully_masked": "zero", **OURS, "gain": "gamma"}
 """The conventions under which theorems are stated: every row gathers something that is defined, and has a variance."""
 
 
-def attention(*layers: Node) -> tuple[Tensor, ...]:
-    """Weights and biases of one multi-head attention, in a stack for each of so many ``layers``."""
-    each_ = "for each layer and head" if layers else "for each head"
+def attention(
+    *layers: Node, W: str = "W", b: str = "b", of: str = "tokens", asked: str = "", where: str = ""
+) -> tuple[Tensor, ...]:
+    """Weights and biases of one multi-head attention ``of`` a sequence that asks another, or itself; in a stack for each of so
+    many ``layers``. ``W`` and ``b`` are their letters; ``where`` it is, in a model that has several.
+    """
+    W_q, W_k, W_v, W_o = parts.attention(
+        f"{W}_q", f"{W}_k", f"{W}_v", f"{W}_o", of, *layers, asked=asked, where=where
+    )
     return (
-        parameter("W_q", *layers, h, d_model, d_k, meaning=f"{each_}, what makes the queries of the tokens"),
-        parameter("b_q", *layers, h, d_k, meaning="their bias"),
-        parameter("W_k", *layers, h, d_model, d_k, meaning=f"{each_}, what makes the keys"),
-        parameter("b_k", *layers, h, d_k, meaning="their bias, which changes nothing"),
-        parameter("W_v", *layers, h, d_model, d_v, meaning=f"{each_}, what makes the values"),
-        parameter("b_v", *layers, h, d_v, meaning="their bias"),
-        parameter("W_o", *layers, h * d_v, d_model, meaning="joins what the heads found"),
-        parameter("b_o", *layers, d_model, meaning="its bias"),
+        W_q,
+        parameter(f"{b}_q", *layers, h, d_k, meaning="their bias"),
+        W_k,
+        parameter(f"{b}_k", *layers, h, d_k, meaning="their bias, which changes nothing"),
+        W_v,
+        parameter(f"{b}_v", *layers, h, d_v, meaning="their bias"),
+        W_o,
+        parameter(f"{b}_o", *layers, d_model, meaning="its bias"),
     )
 
 

@@ -186,6 +186,7 @@ CATALOGUE = {
         "parameters",
     },
     "transformer.decoder_layer": {"prefix", "source_padding", "parameters"},
+    "transformer.biased_decoder_layer": {"decoder_layer", "prefix", "source_padding", "parameters"},
     "transformer.decoder": {"prefix", "order_matters", "source_padding", "another_layer", "parameters"},
     "transformer.output": {"sums_to_one", "odds", "jacobian"},
     "transformer.model": {"sums_to_one", "prefix", "source_padding", "parameters"},

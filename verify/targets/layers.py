@@ -31,15 +31,16 @@ def encoder_layer(**w: Tensor) -> State:
     return {**_attend("self_attn", "W", w), **_norm(1, 1, w), **_network(1, w), **_norm(2, 2, w)}
 
 
+def _attend_biased(name: str, letter: str, bias: str, w: Mapping[str, Tensor]) -> State:
+    attends = {f"W_{each}": w[f"{letter}_{each}"] for each in "qkvo"} | {
+        f"b_{each}": w[f"{bias}_{each}"] for each in "qkvo"
+    }
+    return {f"{name}.{key}": what for key, what in pack_with_biases(**attends).items() if key != "*bias"}
+
+
 def biased_layer(**w: Tensor) -> State:
     """The same of a layer whose attention has biases."""
-    attends = {f"W_{each}": w[f"W_{each}"] for each in "qkvo"} | {
-        f"b_{each}": w[f"b_{each}"] for each in "qkvo"
-    }
-    made = {
-        f"self_attn.{name}": what for name, what in pack_with_biases(**attends).items() if name != "*bias"
-    }
-    return {**made, **_norm(1, 1, w), **_network(1, w), **_norm(2, 2, w)}
+    return {**_attend_biased("self_attn", "W", "b", w), **_norm(1, 1, w), **_network(1, w), **_norm(2, 2, w)}
 
 
 def decoder_layer(own: str = "W", first: int = 1, network: int = 1, **w: Tensor) -> State:
@@ -47,6 +48,15 @@ def decoder_layer(own: str = "W", first: int = 1, network: int = 1, **w: Tensor)
     norms = {**_norm(1, first, w), **_norm(2, first + 1, w), **_norm(3, first + 2, w)}
     attends = {**_attend("self_attn", own, w), **_attend("multihead_attn", "C", w)}
     return {**attends, **norms, **_network(network, w)}
+
+
+def biased_decoder_layer(**w: Tensor) -> State:
+    """The same with biases in both attentions."""
+    attends = {
+        **_attend_biased("self_attn", "W", "b", w),
+        **_attend_biased("multihead_attn", "C", "c", w),
+    }
+    return {**attends, **_norm(1, 1, w), **_norm(2, 2, w), **_norm(3, 3, w), **_network(1, w)}
 
 
 def _stack_layers(layer: Callable[..., State]) -> Callable[..., State]:
@@ -84,12 +94,18 @@ def encoder(
     )
 
 
-def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> Adapter:
+def decoder(
+    stacked: bool,
+    training: bool = False,
+    norm_first: bool = False,
+    biased: bool = False,
+    activation: str = "relu",
+) -> Adapter:
     """``nn.TransformerDecoderLayer``, or ``nn.TransformerDecoder`` of such, given the causal mask."""
 
     def layer(d_model: int, h: int, d_ff: int, eps: float) -> nn.Module:
         how: Any = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
-        return nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, **how)
+        return nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, activation, **how)
 
     def stack(d_model: int, h: int, d_ff: int, eps: float, L: int) -> nn.Module:
         return nn.TransformerDecoder(layer(d_model, h, d_ff, eps), L)  # type: ignore[arg-type]
@@ -97,8 +113,10 @@ def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> 
     def call(decode: nn.Module, x: Tensor, y: Tensor, mask: Tensor | None, m: int) -> Any:
         return decode(y, x, tgt_mask=~causal(m, device=y.device), memory_mask=mask)
 
-    weights, build = (_stack_layers(decoder_layer), stack) if stacked else (decoder_layer, layer)
-    return module(build, weights, call, mask="drop heads", train=training)
+    if stacked:
+        return module(stack, _stack_layers(decoder_layer), call, mask="drop heads", train=training)
+    weights = biased_decoder_layer if biased else decoder_layer
+    return module(layer, weights, call, mask="drop heads", train=training)
 
 
 def _embed(ids: Tensor, E: Tensor) -> Tensor:

@@ -1,8 +1,16 @@
 import pytest
 import torch
 
-from impl.transformer import decoder, decoder_layer, encoder, encoder_layer, model, output
-from impl.transformer.functions import DecoderLayerWeights, EncoderLayerWeights
+from impl.transformer import (
+    biased_decoder_layer,
+    decoder,
+    decoder_layer,
+    encoder,
+    encoder_layer,
+    model,
+    output,
+)
+from impl.transformer.functions import BiasedDecoderLayerWeights, DecoderLayerWeights, EncoderLayerWeights
 from spec.language.evaluation.evaluate import bound
 from spec.language.registry import find
 
@@ -13,6 +21,12 @@ EPS = 1e-3
 def attention(*lead):
     """Shapes of the weights of one attention."""
     return ((*lead, H, D, K), (*lead, H, D, K), (*lead, H, D, V), (*lead, H * V, D))
+
+
+def biased():
+    """The same with a bias behind each."""
+    biases = (H, K), (H, K), (H, V), (D,)
+    return [shape for pair in zip(attention(), biases, strict=True) for shape in pair]
 
 
 def network(*lead):
@@ -50,6 +64,21 @@ def test_layers_are_those_stated_under_either_convention(which, drawn, stated, w
     (y, x, *W), mask = drawn((M, D), (N, D), *in_decoder()), torch.ones(M, N, dtype=torch.bool).tril()
     said = stated("transformer.decoder_layer", [y, x, *W, EPS, mask], None, {"norm": which})
     assert within([decoder_layer(y, x, DecoderLayerWeights(*W), EPS, mask, norm=which)], said)
+
+
+@pytest.mark.parametrize(
+    ("which", "activation", "approximation"),
+    [("post", "relu", "none"), ("pre", "gelu", "none"), ("pre", "gelu", "tanh")],
+)
+def test_the_layer_with_biases_is_the_one_stated(which, activation, approximation, drawn, stated, within):
+    """Within the statement's bound, masked, wherever the normalization stands and whatever the network bends by."""
+    (y, x), mask = drawn((M, D), (N, D)), torch.ones(M, N, dtype=torch.bool).tril()
+    weights = BiasedDecoderLayerWeights(*drawn(*biased(), *norm(), *biased(), *norm(), *network(), *norm()))
+    said = {"norm": which, "activation": activation, "approximation": approximation}
+    found = biased_decoder_layer(y, x, weights, EPS, mask, **said)
+    assert within(
+        [found], stated("transformer.biased_decoder_layer", [y, x, *weights, EPS, mask], None, said)
+    )
 
 
 def test_the_model_is_the_one_stated(drawn):

@@ -39,6 +39,8 @@ FURTHER = (
     ),
     ours("normalization.rms_norm", {"gain": "one_plus"}, gain="one_plus"),
     ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
+    ours("transformer.biased_decoder_layer", {"norm": "pre"}, norm="pre"),
+    ours("transformer.biased_decoder_layer", {"activation": "gelu"}, activation="gelu"),
     ours("transformer.cost", {"projections": "counted"}, projections="counted"),
     ours("objectives.cross_entropy", {"smoothing": "others"}, smoothing="others"),
     ours("objectives.linear_cross_entropy", block=64),

@@ -215,6 +215,25 @@ TORCH = (
     ),
     *(
         torch(
+            f"nn.TransformerDecoderLayer({shown})",
+            "transformer.biased_decoder_layer",
+            "layers:decoder",
+            conventions,
+            f"{POLARITY}; a fully masked row is 0",
+            ONE_WIDTH,
+            stacked=False,
+            training=True,
+            biased=True,
+            **options,
+        )
+        for shown, conventions, options in (
+            ("biased", {}, {}),
+            ("biased, norm_first", {"norm": "pre"}, {"norm_first": True}),
+            ("biased, gelu", {"activation": "gelu"}, {"activation": "gelu"}),
+        )
+    ),
+    *(
+        torch(
             f"nn.{name}({shown})",
             f"gpt.{of}",
             "gpt_models:torch_encoder",

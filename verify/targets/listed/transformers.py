@@ -212,6 +212,29 @@ TRANSFORMERS = (
     ),
     *(
         Target(
+            "transformers",
+            f"{model}DecoderLayer({backend})",
+            "transformer.biased_decoder_layer",
+            "decoders:layer",
+            {"activation": "gelu", **conventions},
+            differs,
+            ONE_WIDTH,
+            {"model": model, "backend": backend, **keywords},
+        )
+        for model, backend, conventions, differs, keywords in (
+            ("Bart", "eager", UNSPECIFIED, ADDED_MIN, {}),
+            ("Bart", "sdpa", {}, "", {}),
+            (
+                "Whisper",
+                "sdpa",
+                {"norm": "pre"},
+                "its keys have no bias, which changes nothing",
+                {"key_bias": False},
+            ),
+        )
+    ),
+    *(
+        Target(
             "transformers", name, f"gpt.{of}", f"gpt_models:{adapter}", conventions, differs, sizes, keywords
         )
         for name, of, adapter, conventions, differs, sizes, keywords in (
