@@ -89,7 +89,13 @@ def positions() -> str:
         "Bits for a byte of pieces of the held-out files on the way through training; a line for each seed.",
         ("gpt-positions", partial(paint_positions, runs=runs, colours=(ONE, FAINT, TWO)), (5.4, 3.0)),
     )
-    head = ("Positions", "Bits for a byte, seed by seed", "Mean", "Bits for the last byte, in order", "Shuffled")
+    head = (
+        "Positions",
+        "Bits for a byte, seed by seed",
+        "Mean",
+        "Bits for the last byte, in order",
+        "Shuffled",
+    )
     return f"{drawn}\n\n{table(head, rows)}"
 
 

@@ -43,9 +43,12 @@ wrong(
     "Subtracts 100 from scores of the future: large ones come through.",
     cause=r"lowered by 100\b|set to a finite",
 )(lambda q, k, v: torch.softmax(raw(q, k) - 100.0 * ~allowed(q, k), -1) @ v)
-wrong(CAUSAL, "nan_rows", "Queries before the first key are NaN: softmax of −∞ only.", cause="a row nothing")(
-    lambda q, k, v: torch.softmax(raw(q, k).masked_fill(~allowed(q, k), -math.inf), -1) @ v
-)
+wrong(
+    CAUSAL,
+    "nan_rows",
+    "Queries before the first key are NaN: softmax of −∞ only.",
+    cause="a row nothing|∃ mask is not applied",
+)(lambda q, k, v: torch.softmax(raw(q, k).masked_fill(~allowed(q, k), -math.inf), -1) @ v)
 wrong(
     CAUSAL,
     "mask_after_softmax",
