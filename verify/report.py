@@ -303,13 +303,14 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of falsified and imprecise; ``conforms`` if the value (or law) checks do, else ``inconclusive``."""
+        """The worst of falsified and imprecise; ``conforms`` if the value (or law) checks do and time was left for all, else
+        ``inconclusive``.
+        """
         for verdict in (FALSIFIED, IMPRECISE):
             if any(check.verdict == verdict for check in self.checks):
                 return verdict
-        if any(check.verdict == CONFORMS and check.kind in CENTRAL for check in self.checks):
-            return CONFORMS
-        return INCONCLUSIVE
+        central = any(check.verdict == CONFORMS and check.kind in CENTRAL for check in self.checks)
+        return CONFORMS if central and not self.unfinished else INCONCLUSIVE
 
     @property
     def falsified(self) -> list[CheckResult]:

@@ -169,7 +169,8 @@ bpe = Procedure(
     "token, then the next two, and so on, until the vocabulary is large enough; the list of these pairs, in this order, "
     "is all that is learned. To cut a new word, its pairs are joined as they were then.",
     inputs={
-        "words": "the words of a text: letters, digits or other signs, each with the one space before it",
+        "words": "the words of a text: letters, digits or other signs, each with the one space before it, and white space alone; "
+        "in English also what follows an apostrophe, such as 's",
         "merges": "the pairs that are joined, first learned first; a part is a byte or what an earlier pair joins, and no two "
         "pairs join to the same",
     },

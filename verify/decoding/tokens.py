@@ -99,10 +99,23 @@ def words(draw: st.DrawFn, limited: bool) -> Words:
     return Words(tuple(found), tuple(vocabulary), draw(st.integers(3, 9)) if limited else 100)
 
 
+KINDS_OF_WORDS = (
+    st.text("a", max_size=9),
+    st.text(LETTERS, max_size=9),
+    st.text(
+        st.characters(max_codepoint=0x24F, categories=["L"]) | st.sampled_from("ﬁ漢"), min_size=1, max_size=3
+    ),
+    st.text("1²7", min_size=1, max_size=5),
+    st.text(st.sampled_from("!-…\u0301\x00\x7f😀"), min_size=1, max_size=4),
+)
+"""One letter, few letters, any of Latin's, digits, and other signs: GPT-2 cuts texts so, and a space may stand before each."""
+WHITE = st.text(" \n\t", min_size=1, max_size=3)
+
+
 @st.composite
 def merging(draw: st.DrawFn) -> Merging:
     """Some words, half of them behind a space, and pairs of what is known so far, which make a new part of a word."""
-    word = st.builds(str.__add__, st.sampled_from(("", " ")), st.text(LETTERS, max_size=9))
+    word = st.builds(str.__add__, st.sampled_from(("", " ")), st.one_of(*KINDS_OF_WORDS)) | WHITE
     found = draw(st.lists(word, min_size=1, max_size=4))
     rows = [bpe.bytes_of(each) for each in found]
     known, merges = {byte: None for row in rows for byte in row}, []

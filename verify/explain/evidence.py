@@ -206,12 +206,16 @@ class Evidence:
         return len(self.failing) > len(self.ordinary) / 4
 
     def call_each(self, examples: Sequence[Example]) -> list[Witness]:
-        """Call the callable at each example, in order."""
+        """Call the callable at each example, in order.
+
+        Raises:
+            Unsupported: no time is left for all of them, so that nothing is to be told from some.
+        """
         self.judge.announce(examples)
         found = []
         for example in examples:
             if self.caller.hung or self.setting.clock.over:
-                break
+                raise Unsupported("no time is left")
             try:
                 found.append(self.call_at(example))
             except Unsupported:

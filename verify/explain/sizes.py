@@ -151,6 +151,7 @@ class Calls:
         for changed in (
             {size: self.base[size] + 1 for size in others},
             {size: 2 * self.base[size] for size in others},
+            dict.fromkeys(others, 2),
             dict.fromkeys(others, max(self.base[size] for size in over) + 1),
             dict(zip(others, islice(primes, len(others)), strict=True)),
         ):

@@ -18,7 +18,8 @@ def about(checkpoint: Checkpoint, sentences: Sequence[Sentence]) -> list[str]:
     h, d, _ = checkpoint.layers["W_q"].shape[1:]
     count = sum(value.size for part in (checkpoint.embedding, checkpoint.layers) for value in part.values())
     said = f"{checkpoint.folder}: {checkpoint.depth} layers, width {d}, {h} heads, {count:,} parameters"
-    return [said, *(f"{len(one.ids)} tokens: {' '.join(one.tokens)}" for one in sentences)]
+    held = "compared: the hidden states, from the embedding to the last layer; no head, and no logits"
+    return [said, *(f"{len(one.ids)} tokens: {' '.join(one.tokens)}" for one in sentences), held]
 
 
 def table(checkpoint: Checkpoint, found: Sequence[Comparison]) -> Table:

@@ -35,6 +35,8 @@ class Family:
     stated_by: str
     prefix: str
     tables: Mapping[str, str]
+    rows: Mapping[str, str]
+    """The setting that says how many rows a table has."""
     within: str
     layer: Mapping[str, tuple[str, Shaping]]
     sizes: tuple[str, str, str, str]

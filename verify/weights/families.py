@@ -84,6 +84,7 @@ BERT = Family(
         "gamma": "embeddings.LayerNorm.weight",
         "beta": "embeddings.LayerNorm.bias",
     },
+    rows={"E": "vocab_size", "S": "type_vocab_size", "P": "max_position_embeddings"},
     within="encoder.layer",
     layer={
         "W_q": ("attention.self.query.weight", _heads),
@@ -118,6 +119,7 @@ GPT = Family(
     stated_by="gpt.model",
     prefix="transformer.",
     tables={"E": "wte.weight", "P": "wpe.weight", "gamma_f": "ln_f.weight", "beta_f": "ln_f.bias"},
+    rows={"E": "vocab_size", "P": "n_positions"},
     within="h",
     layer={
         **{f"W_{part}": ("attn.c_attn.weight", partial(_third, k, _heads)) for k, part in enumerate("qkv")},

@@ -37,6 +37,10 @@ def read_checkpoint(folder: Path) -> Checkpoint:
             raise Unusable(f"{folder}: expected finite numbers in {name!r}; got some that are not")
         return tensors[name]
 
+    if any(name.startswith(f"{family.within}.{depth}.") for name in tensors):
+        raise Unusable(
+            f"{folder}: expected {depth} layers, as {family.sizes[1]!r} says; the checkpoint has more"
+        )
     embedding = {letter: tensor(name) for letter, name in family.tables.items()}
     layers = {}
     for letter, (name, shaped) in family.layer.items():
@@ -59,7 +63,7 @@ def _settings(folder: Path) -> tuple[Family, dict[str, Any]]:
     except ValueError as error:
         raise Unusable(f"{folder / 'config.json'}: not JSON: {error}") from None
     kind = settings.get("model_type") if isinstance(settings, dict) else settings
-    if kind not in FAMILIES:
+    if not isinstance(kind, str) or kind not in FAMILIES:
         stated = ", or ".join(f"{each.kind!r}, which {each.stated_by} states" for each in FAMILIES.values())
         raise Unusable(f"{folder}: expected a checkpoint of the model type {stated}; got {kind!r}")
     family = FAMILIES[kind]
@@ -92,7 +96,7 @@ def _check_settings(file: Path, family: Family, settings: dict[str, Any]) -> Non
 def _activation(folder: Path, family: Family, settings: Mapping[str, Any]) -> str:
     key, usual = family.activation
     name = settings.get(key, usual)
-    if name not in ACTIVATIONS:
+    if not isinstance(name, str) or name not in ACTIVATIONS:
         raise Unusable(f"{folder}: expected {key} to be one of {', '.join(ACTIVATIONS)}; got {name!r}")
     return ACTIVATIONS[name]
 
@@ -159,6 +163,12 @@ def _check(
         if len(shape) != (1 if vector else 2) or shape[-1] != d:
             wanted = f"of shape ({d},)" if vector else f"a table whose rows are {d} wide"
             raise Unusable(f"{folder}: expected {name} to be {wanted}; got {shape}")
+    for letter, key in family.rows.items():
+        many = len(embedding[letter])
+        if settings.get(key, many) != many:
+            raise Unusable(
+                f"{folder}: expected {settings[key]} rows of {family.tables[letter]}, as {key!r} says; got {many}"
+            )
 
 
 DTYPES = tuple(name for name in ("float64", "float32", "bfloat16") if name in FORMATS)
