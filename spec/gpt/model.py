@@ -229,16 +229,20 @@ model.theorem(
     conventions=ZERO,
 )
 
-COUNT = (V + N + 2) * d_model + L * (
-    h * (d_model + 1) * (2 * d_k + d_v) + (h * d_v + 1) * d_model + 2 * d_model * d_ff + d_ff + 5 * d_model
-)
+
+def count(L: Any, V: Any, N: Any, h: Any, d_model: Any, d_k: Any, d_v: Any, d_ff: Any) -> Any:
+    """The parameters of a model of these sizes."""
+    attention = h * (d_model + 1) * (2 * d_k + d_v) + (h * d_v + 1) * d_model
+    return (V + N + 2) * d_model + L * (attention + 2 * d_model * d_ff + d_ff + 5 * d_model)
+
+
 d = h * d_k
 WIDE = {d_model: d, d_v: d_k, d_ff: 4 * d}
 
 model.theorem(
     "parameters",
     "The model has (V + N + 2)·d_model parameters beside its layers, and L times those of a layer; the logits need none",
-    claim(parameters(model), "=", COUNT).by_definition(
+    claim(parameters(model), "=", count(L, V, N, h, d_model, d_k, d_v, d_ff)).by_definition(
         "two tables, a gain and a bias; the table of tokens is counted once"
     ),
     runs=False,
@@ -266,16 +270,20 @@ PUBLISHED = {
 """The parameters of GPT-1, the four GPT-2s and GPT-3, by layers, width, heads, vocabulary and longest text."""
 
 
-def count(depth: int, width: int, heads: int, words: int, places: int) -> Any:
-    """What COUNT says of a model of these sizes, less the last normalization's where it has the vocabulary of GPT-1."""
-    of = {L: depth, h: heads, d_k: width // heads, V: words, N: places}
-    return (COUNT - (2 * d_model if words == 40_478 else 0)).subs(WIDE).subs(of)
+def count_published(depth: int, width: int, heads: int, words: int, places: int) -> Any:
+    """What the theorem says of a model of these sizes, less the last normalization's where it has the vocabulary of GPT-1."""
+    each_ = width // heads
+    found = count(depth, words, places, heads, width, each_, each_, 4 * width)
+    return found - (2 * width if words == 40_478 else 0)
 
 
 model.theorem(
     "published",
     "GPT-1, without a last normalization, has 116,534,784 parameters, the four GPT-2s have 124,439,808, 354,823,168, 774,030,080 "
     "and 1,557,611,200, and GPT-3 has 174,604,259,328",
-    *(claim(count(*of), "=", found).by_definition("the sizes put in") for of, found in PUBLISHED.items()),
+    *(
+        claim(count_published(*of), "=", found).by_definition("the sizes put in")
+        for of, found in PUBLISHED.items()
+    ),
     runs=False,
 )
