@@ -86,7 +86,7 @@ def test_configurations_that_compute_something_else_are_refused(folder):
         ),
         (
             {"activation_function": "silu", "afn": "silu"},
-            "expected one of gelu_new, gelu_pytorch_tanh, gelu, relu",
+            "expected (activation_function|afn) to be one of gelu_new, gelu_pytorch_tanh, gelu, relu",
         ),
     ):
         with pytest.raises(ValueError, match=f"^GPTConfig: {said}"):
