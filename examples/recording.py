@@ -17,9 +17,13 @@ import torch
 
 def seed(given: str) -> int:
     """What ``--seed`` may be: generators take no larger numbers once several are made of one. ArgumentTypeError otherwise."""
-    if not (given.isdecimal() and int(given[:20]) < 2**32):
+    try:
+        number = int(given)
+    except ValueError:
+        number = -1
+    if not 0 <= number < 2**32:
         raise argparse.ArgumentTypeError(f"expected a whole number in 0..{2**32 - 1}; got {given!r}")
-    return int(given)
+    return number
 
 
 def folder(path: Path) -> Path:

@@ -42,8 +42,9 @@ MOST_NAMES = 8  # names in an error: with one layer too many there are hundreds
 
 def read_json(path: Path) -> dict[str, Any]:
     """What a file holds by name. ValueError, in one line that names the file, for one that holds something else."""
+    text = read_text(path)
     try:
-        held = json.loads(read_text(path))
+        held = json.loads(text)
     except ValueError as error:
         raise ValueError(f"{path}: not JSON: {error}") from None
     if not isinstance(held, dict):

@@ -105,6 +105,8 @@ def test_what_cannot_be_built_is_refused_in_one_line(changes, line, config):
             "expected position_embedding_type 'absolute'; got 'relative_key'",
         ),
         ({"is_decoder": True}, "expected is_decoder False; got True"),
+        ({"hidden_act": ["gelu"]}, r"expected hidden_act to be one of gelu, .*; got \['gelu'\]"),
+        ({"initializer_range": -1.0}, "expected std >= 0; got std -1.0"),
         ({"hidden_act": "silu"}, "expected hidden_act to be one of gelu, .*; got 'silu'"),
     ],
 )
