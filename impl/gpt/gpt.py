@@ -213,7 +213,8 @@ class GPT(nn.Module):
             raise _refuse.shapes("gpt.model", f"ids (r n), r = {len(cache.lengths)} as in the cache", ids=ids)
         r, n = ids.shape
         if lengths is not None:
-            lengths = check_prompts("gpt.model", ids, lengths)
+            if not torch.compiler.is_compiling():
+                check_prompts("gpt.model", ids, lengths)
             ids = ids.masked_fill(torch.arange(n, device=ids.device) >= lengths[:, None], 0)
         x = self._embed(ids, F.embedding(cache.places(n), cache.positions))
         x = x.reshape(
@@ -226,7 +227,7 @@ class GPT(nn.Module):
             x = layer.step(x, cache, number, mask)
         cache.advance(n, lengths)
         x = x.view(r, n, x.shape[-1])
-        last = x[:, -1] if lengths is None else x[torch.arange(r, device=x.device), lengths - 1]
+        last = x[:, -1] if lengths is None else x[torch.arange(r, device=x.device), lengths.long() - 1]
         return F.linear(self.norm(last), self.E)
 
     def _run(self, ids: Tensor, positions: Tensor | None) -> Tensor:
@@ -266,10 +267,10 @@ class GPT(nn.Module):
     @classmethod
     def from_pretrained(cls, folder: str | Path, *, dtype: torch.dtype | None = None) -> "GPT":
         """The model of a folder of a GPT-2 or a GPT-1 as Hugging Face writes it, in evaluation; ``dtype`` is the stored one
-        unless given.
+        unless given; of several, the narrowest that holds all.
 
         ValueError, in one line that names the file or the tensors, for files that cannot be read, and for tensors that are
-        missing, not known or of another shape.
+        missing, not known, of another shape or not of floating numbers. TypeError for a dtype that is not floating.
         """
         from impl.gpt.checkpoints import fill
 
