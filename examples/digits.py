@@ -422,7 +422,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
         prog="python -m examples.digits", description=(__doc__ or "").split("\n\n")[0]
     )
     parser.add_argument(
-        "--seed", type=int, default=usual.seed, help="of split, parameters, order (%(default)s)"
+        "--seed", type=recording.seed, default=usual.seed, help="of split, parameters, order (%(default)s)"
     )
     parser.add_argument("--epochs", type=int, default=usual.epochs, help="of training (%(default)s)")
     parser.add_argument(

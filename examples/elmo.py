@@ -226,7 +226,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m examples.elmo", description=(__doc__ or "").split("\n\n")[0]
     )
     usual = Settings()
-    parser.add_argument("--seed", type=int, default=usual.seed, help="of parameters and order (%(default)s)")
+    parser.add_argument(
+        "--seed", type=recording.seed, default=usual.seed, help="of parameters and order (%(default)s)"
+    )
     parser.add_argument("--epochs", type=int, default=usual.epochs, help="of training (%(default)s)")
     parser.add_argument("--record", type=Path, metavar="PATH", help="write all figures as JSON")
     given = parser.parse_args(arguments)

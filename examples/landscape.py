@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     usual = Settings()
     parser.add_argument(
-        "--seed", type=int, default=usual.seed, help="of weights, points, directions (%(default)s)"
+        "--seed", type=recording.seed, default=usual.seed, help="of weights, points, directions (%(default)s)"
     )
     parser.add_argument("--steps", type=int, default=usual.steps, help="of training (%(default)s)")
     parser.add_argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
 import re
@@ -12,6 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+
+def seed(given: str) -> int:
+    """What ``--seed`` may be: generators take no larger numbers once several are made of one. ArgumentTypeError otherwise."""
+    try:
+        number = int(given)
+    except ValueError:
+        number = -1
+    if not 0 <= number < 2**32:
+        raise argparse.ArgumentTypeError(f"expected a whole number in 0..{2**32 - 1}; got {given!r}")
+    return number
 
 
 def folder(path: Path) -> Path:

@@ -219,7 +219,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m examples.scaling", description=(__doc__ or "").split("\n\n")[0]
     )
     usual = Settings()
-    parser.add_argument("--seed", type=int, default=usual.seed, help="of weights and batches (%(default)s)")
+    parser.add_argument(
+        "--seed", type=recording.seed, default=usual.seed, help="of weights and batches (%(default)s)"
+    )
     parser.add_argument("--seeds", type=int, default=usual.seeds, help="runs of each size (%(default)s)")
     parser.add_argument("--steps", type=int, default=usual.steps, help="of training (%(default)s)")
     parser.add_argument("--draw", type=Path, metavar="PATH", help="draw losses and laws (svg, png, pdf)")

@@ -306,7 +306,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m examples.seq2seq", description=(__doc__ or "").split("\n\n")[0]
     )
     usual = Settings()
-    parser.add_argument("--seed", type=int, default=usual.seed, help="of parameters and words (%(default)s)")
+    parser.add_argument(
+        "--seed", type=recording.seed, default=usual.seed, help="of parameters and words (%(default)s)"
+    )
     parser.add_argument(
         "--steps", type=int, default=usual.steps, help="of training, for each model (%(default)s)"
     )

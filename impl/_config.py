@@ -1,12 +1,16 @@
 """What all configurations refuse, in one line: fields of another kind than they declare, and what ``expect`` says."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import fields
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
 
 KINDS: dict[Any, tuple[str, tuple[type, ...]]] = {
     int: ("a whole number", (int,)),
-    float: ("a number", (int, float)),
+    float: ("a finite number", (int, float)),
     bool: ("True or False", (bool,)),
 }
 
@@ -22,7 +26,7 @@ def check_fields(config: Any, *sizes: str) -> None:
             expect(config, one, f"{name} to be one of {', '.join(map(str, options))}", name)
         elif options[0] in KINDS and not (value is None and NoneType in options):
             words, types = KINDS[options[0]]
-            expect(config, type(value) in types, f"{words} for {name}", name)
+            expect(config, type(value) in types and abs(value) < math.inf, f"{words} for {name}", name)
     for name in sizes:
         size = getattr(config, name)
         expect(config, size is None or size >= 1, f"{name} >= 1", name)
@@ -33,3 +37,10 @@ def expect(config: Any, holds: bool, what: str, *names: str) -> None:
     if not holds:
         got = ", ".join(f"{name} {getattr(config, name)!r}" for name in names)
         raise ValueError(f"{type(config).__name__}: expected {what}; got {got}")
+
+
+def look_up(whose: str, key: str, choices: Mapping[str, T], given: object) -> T:
+    """What the word stands for that a file has as ``key``. ValueError for what is none of the choices."""
+    if not isinstance(given, str) or given not in choices:
+        raise ValueError(f"{whose}: expected {key} to be one of {', '.join(choices)}; got {given!r}")
+    return choices[given]

@@ -4,7 +4,7 @@ The checks themselves stand in the functions, as bare comparisons: they run on e
 """
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import TypeVar
 
@@ -89,6 +89,30 @@ def layers(formula: str, weights: Layers) -> Iterator[Layers]:
         got = ", ".join(map(str, found))
         raise ValueError(f"{formula}: expected parameters of as many layers each, L first; got {got}")
     return map(type(weights)._make, zip(*weights, strict=True))  # type: ignore[attr-defined]
+
+
+def list_ids(formula: str, ids: Iterable[int] | Tensor, size: int) -> list[int]:
+    """Ids as a list; refuse what holds anything but integers, and integers that are not in 0..size − 1."""
+    given = ids.tolist() if isinstance(ids, Tensor) else ids
+    if not isinstance(given, Iterable):
+        raise kind(formula, "ids", "a sequence of integers", given)
+    found = list(given)
+    if strange := [each for each in found if not is_integer(each)]:
+        raise TypeError(f"{formula}: expected integers as ids; got {strange[0]!r}")
+    if strange := [each for each in found if not 0 <= each < size]:
+        raise IndexError(f"{formula}: expected ids in 0..{size - 1}; got {strange[0]}")
+    return [int(each) for each in found]
+
+
+def encode_text(formula: str, text: object) -> bytes:
+    """A text in UTF-8; refuse what is no string, and a lone surrogate, which stands for no character."""
+    if not isinstance(text, str):
+        raise TypeError(f"{formula}: expected a string; got {text!r}")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        found = f"U+{ord(text[error.start]):04X} at {error.start}"
+        raise ValueError(f"{formula}: expected characters; got the lone surrogate {found}") from None
 
 
 def is_integer(value: object) -> bool:

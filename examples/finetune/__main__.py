@@ -167,7 +167,9 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
     parser.add_argument(
         "--epochs", type=int, default=usual.epochs, help="times through the examples (%(default)s)"
     )
-    parser.add_argument("--seed", type=int, default=usual.seed, help="of heads and examples (%(default)s)")
+    parser.add_argument(
+        "--seed", type=recording.seed, default=usual.seed, help="of heads and examples (%(default)s)"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", help="gets the record (build/finetune/seed-SEED)"
     )

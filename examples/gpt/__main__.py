@@ -24,6 +24,7 @@ from examples.gpt.symbols import Symbols
 from examples.gpt.text import Files, Text, learned, library
 from examples.gpt.training import Point, Run, Settings, Task
 from impl.gpt import BytePairs
+from impl.gpt.tokenizer import END
 
 COMMANDS = {
     "text": "learn the text of Python's library",
@@ -58,10 +59,16 @@ def train(runs: Sequence[Run], checkpoints: Sequence[Path], shows: str) -> None:
 
 
 def read_text(folder: Path, files: Files, settings: Settings) -> Text:
-    """The files in tokens, which are learned where the folder has none."""
+    """The files in tokens, which are learned where the folder has none. ValueError where they are not as many as the model's."""
     if not (folder / "merges.txt").exists():
         learned(files.training, settings.vocabulary).save_pretrained(folder)
-    return Text.of(files, BytePairs.from_pretrained(folder), settings.context)
+    tokens, wanted = BytePairs.from_pretrained(folder), settings.vocabulary
+    if tokens.end_id is None or len(tokens) != wanted:
+        got = f"{len(tokens)}, {'not' if tokens.end_id is None else 'and'} that"
+        raise ValueError(
+            f"{folder / 'vocab.json'}: expected {wanted} tokens, and {END} among them; got {got}"
+        )
+    return Text.of(files, tokens, settings.context)
 
 
 def go_on(
@@ -84,7 +91,9 @@ def main(
     )
     parser.add_argument("command", nargs="?", choices=COMMANDS, default="text", help=f"{told} (%(default)s)")
     parser.add_argument("--steps", type=int, help="of training (as the command has them)")
-    parser.add_argument("--seed", type=int, default=0, help="of parameters and batches (%(default)s)")
+    parser.add_argument(
+        "--seed", type=recording.seed, default=0, help="of parameters and batches (%(default)s)"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="how many seeds are compared (%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="that torch computes with (%(default)s)")
     parser.add_argument(
@@ -115,7 +124,7 @@ def main(
             else:
                 found = [comparing.of_positions(run, text) for run in runs]
                 said = comparing.summary_of_positions(found)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         parser.error(str(error))
     say(said)
     comparing.record(found, folder / "record.json")

@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
     )
     parser.add_argument("--steps", type=int, default=usual.steps, help="of training (%(default)s)")
     parser.add_argument(
-        "--seed", type=int, default=usual.seed, help="of parameters and numbers (%(default)s)"
+        "--seed", type=recording.seed, default=usual.seed, help="of parameters and numbers (%(default)s)"
     )
     parser.add_argument(
         "--out",

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from impl._checkpoints import read_json, read_tensors, refuse, save_folder
+from impl._checkpoints import choose_dtype, read_json, read_tensors, refuse, save_folder
 from impl.bert.config import BertConfig
 from impl.bert.names import ARCHITECTURES, DECODERS, HEADS, PREFIXES, stored_names
 
@@ -24,7 +24,7 @@ class Checkpoint:
         self.settings = read_json(self.folder / "config.json")
         self.config = BertConfig.from_json(self.settings)
         prefix = PREFIXES[self.config.family]
-        self._tensors = {_modern(name.removeprefix(prefix)): read for name, read in read_tensors(self.folder)}
+        self._tensors = read_tensors(self.folder, lambda name: _modern(name.removeprefix(prefix)))
 
     def has(self, name: str, task: str = "BertEncoder") -> bool:
         """Whether one of our parameters is there."""
@@ -45,10 +45,10 @@ class Checkpoint:
     def fill(self, module: Module, dtype: torch.dtype | None) -> Module:
         """A module without memory, with the stored parameters, in evaluation. ValueError for any that is not as it should be."""
         task, wrong = type(module).__name__, list[str]()
-        if dtype is None:
-            words = self._tensors.get("embeddings.word_embeddings.weight")
-            dtype = torch.float32 if words is None else words().dtype
-        module.to(dtype).to_empty(device="cpu")
+        stored = [
+            each for name, _ in module.named_parameters() for each in stored_names(self.config, name, task)
+        ]
+        module.to(choose_dtype(f"bert.{task}", dtype, self._tensors, stored)).to_empty(device="cpu")
         asked = set[str]()
         for name, parameter in module.named_parameters():
             asked.update(stored_names(self.config, name, task))

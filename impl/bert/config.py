@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from impl._checkpoints import read_json
-from impl._config import check_fields, expect
+from impl._config import check_fields, expect, look_up
 
 __all__ = ["BertConfig", "Family"]
 
@@ -110,6 +110,7 @@ class BertConfig:
             share = getattr(self, name)
             expect(self, share is None or 0 <= share < 1, f"0 <= {name} < 1", name)
         expect(self, self.eps > 0, "eps > 0", "eps")
+        expect(self, self.std >= 0, "std >= 0", "std")
         within = 0 <= self.padding_id < self.vocabulary
         expect(self, within, "a padding_id of the vocabulary", "padding_id", "vocabulary")
         expect(self, self.layers % self.own_layers == 0, "groups that divide layers", "groups", "layers")
@@ -202,10 +203,8 @@ class BertConfig:
             raise ValueError(f"BertConfig: expected {', '.join(missing)} in the configuration")
         fields = {name: stored[key] for name, key in keys.items() if key in stored}
         if "activation" in fields:
-            if fields["activation"] not in ACTIVATIONS:
-                known = ", ".join(ACTIVATIONS)
-                raise ValueError(f"BertConfig: expected one of {known}; got {fields['activation']!r}")
-            fields["activation"] = ACTIVATIONS[fields["activation"]]
+            bend = look_up("BertConfig", keys["activation"], ACTIVATIONS, fields["activation"])
+            fields["activation"] = bend
         if fields.get("padding_id", 0) is None:
             del fields["padding_id"]
         rows, left_out = fields["max_length"], _offset(family, fields.get("padding_id", 0))

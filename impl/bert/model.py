@@ -171,10 +171,11 @@ class BertEncoder(nn.Module):
         """The encoder of a checkpoint's folder as Hugging Face writes it, whatever head stands there beside it; in evaluation.
 
         ``config.json`` says what it is made of; the parameters are read from ``model.safetensors``, its index of several files,
-        or ``pytorch_model.bin``. ``pooler=None``: one where the checkpoint has one. ``dtype`` is the stored one unless given.
+        or ``pytorch_model.bin``. ``pooler=None``: one where the checkpoint has one. ``dtype`` is the stored one unless given;
+        of several, the narrowest that holds all.
 
         ValueError, in one line that names the file or the tensors, for files that cannot be read, and for tensors that are
-        missing, not known or of another shape.
+        missing, not known, of another shape or not of floating numbers. TypeError for a dtype that is not floating.
         """
         from impl.bert.checkpoints import Checkpoint
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Integer
 from torch import Tensor
 
+from impl import _refuse
 from impl._checkpoints import read_json, write_whole
 from impl._labels import IGNORED
 
@@ -164,10 +165,10 @@ class WordPiece:
         )
 
     def decode(self, ids: Iterable[int] | Integer[Tensor, " n"], *, special: bool = False) -> str:
-        """The text of ids, pieces joined; with ``special``, special tokens are kept. IndexError for ids beyond the vocabulary."""
-        given = [int(each) for each in ids]
-        if strange := [each for each in given if not 0 <= each < len(self)]:
-            raise IndexError(f"bert.WordPiece: expected ids in 0..{len(self) - 1}; got {strange[0]}")
+        """The text of ids, pieces joined; with ``special``, special tokens are kept. IndexError for ids beyond the vocabulary,
+        TypeError for what is no integer.
+        """
+        given = _refuse.list_ids("bert.WordPiece", ids, len(self))
         return str(self._library.decode(given, skip_special_tokens=not special))
 
     def special(self, ids: Integer[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
@@ -203,15 +204,16 @@ class WordPiece:
 
     def _pieces(self, texts: Sequence[Text]) -> list[Any]:
         """What the library says of each text, which holds no special token that the text has not."""
-        for text in texts:
-            parts = (
-                (text,) if isinstance(text, str) else tuple(text) if isinstance(text, Iterable) else (None,)
-            )
+        given = [
+            list(text) if isinstance(text, Iterable) and not isinstance(text, (str, bytes)) else text
+            for text in texts
+        ]
+        for text in given:
+            parts = text if isinstance(text, list) else [text]
             if not all(isinstance(part, str) for part in parts):
                 raise TypeError(f"bert.WordPiece: expected a string, or words as strings; got {text!r}")
             for part in parts:
-                _refuse_surrogates(part)
-        given = [text if isinstance(text, str) else list(text) for text in texts]
+                _refuse.encode_text("bert.WordPiece", part)
         split = {isinstance(text, list) for text in given}
         if len(split) == 2:
             raise ValueError("bert.WordPiece: expected texts or sequences of words; got both")
@@ -244,11 +246,3 @@ def values_of_words(values: Sequence[T], encoding: Encoding, count: int, segment
         if word is not None and own == segment:
             found[word] = value
     return found
-
-
-def _refuse_surrogates(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        found = f"U+{ord(text[error.start]):04X} at {error.start}"
-        raise ValueError(f"bert.WordPiece: expected characters; got the lone surrogate {found}") from None

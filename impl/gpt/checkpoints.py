@@ -10,7 +10,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from impl._checkpoints import read_tensors, refuse, save_folder
+from impl._checkpoints import choose_dtype, read_tensors, refuse, save_folder
 from impl.gpt.config import GPTConfig
 
 __all__ = ["fill", "save"]
@@ -35,11 +35,12 @@ PREFIX, HEAD = "transformer.", "lm_head.weight"
 
 def fill(model: Module, config: GPTConfig, folder: Path, dtype: torch.dtype | None) -> Module:
     """A model without memory, with the parameters that a folder holds, in evaluation."""
-    stored = {name.removeprefix(PREFIX): read for name, read in read_tensors(folder)}
-    words = TABLES[config.norm][0]
-    if dtype is None:
-        dtype = stored[words]().dtype if words in stored else torch.float32
-    model.to(dtype).to_empty(device="cpu")
+    stored = read_tensors(folder, lambda name: name.removeprefix(PREFIX))
+    words, names = (
+        TABLES[config.norm][0],
+        (_stored_name(config, name) for name, _ in model.named_parameters()),
+    )
+    model.to(choose_dtype("gpt.GPT", dtype, stored, names)).to_empty(device="cpu")
     asked, misshapen = set[str](), list[str]()
     for name, parameter in model.named_parameters():
         theirs = _stored_name(config, name)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from impl import _refuse
 from impl._checkpoints import read_json
-from impl._config import check_fields, expect
+from impl._config import check_fields, expect, look_up
 
 __all__ = ["GPTConfig"]
 
@@ -28,13 +29,13 @@ KEYS = {
 other in GPT-1's and GPT-2's.
 """
 NEEDED = ("vocabulary", "d_model", "layers", "heads", "max_length")
-ACTIVATIONS: dict[Any, Literal["gelu_tanh", "gelu", "relu"]] = {
+ACTIVATIONS: dict[str, Literal["gelu_tanh", "gelu", "relu"]] = {
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
     "gelu": "gelu",
     "relu": "relu",
 }
-NORMS: dict[Any, Literal["pre", "post"]] = {"gpt2": "pre", "openai-gpt": "post"}
+NORMS: dict[str, Literal["pre", "post"]] = {"gpt2": "pre", "openai-gpt": "post"}
 REFUSED = {
     "scale_attn_weights": (True,),
     "scale_attn_by_inverse_layer_idx": (False,),
@@ -85,6 +86,7 @@ class GPTConfig:
         for name in SHARES:
             expect(self, 0 <= getattr(self, name) < 1, f"0 <= {name} < 1", name)
         expect(self, self.eps > 0, "eps > 0", "eps")
+        expect(self, self.std >= 0, "std >= 0", "std")
 
     @property
     def width(self) -> int:
@@ -101,12 +103,15 @@ class GPTConfig:
     @classmethod
     def gpt2(cls, size: Literal["small", "medium", "large", "xl"] = "small", **changes: Any) -> "GPTConfig":
         """The GPT-2s of Radford et al. 2019, table 2: 124,439,808, 354,823,168, 774,030,080 and 1,557,611,200 parameters."""
-        L, d, h = {
+        sizes = {
             "small": (12, 768, 12),
             "medium": (24, 1024, 16),
             "large": (36, 1280, 20),
             "xl": (48, 1600, 25),
-        }[size]
+        }
+        if size not in list(sizes):
+            raise _refuse.option("GPTConfig.gpt2", "size", list(sizes), size)
+        L, d, h = sizes[size]
         return cls(**{"d_model": d, "layers": L, "heads": h, **changes})
 
     @classmethod
@@ -125,21 +130,21 @@ class GPTConfig:
         """
         stored: Mapping[str, Any]
         stored = given if isinstance(given, Mapping) else read_json(Path(given))
-        kind = stored.get("model_type")
-        if kind not in NORMS:
-            raise ValueError(f"GPTConfig: expected model_type to be one of {', '.join(NORMS)}; got {kind!r}")
+        norm = look_up("GPTConfig", "model_type", NORMS, stored.get("model_type"))
         for key, values in REFUSED.items():
             if stored.get(key, values[0]) not in values:
                 raise ValueError(f"GPTConfig: expected {key} {values[0]!r}; got {stored[key]!r}")
         if missing := [KEYS[name] for name in NEEDED if KEYS[name] not in stored]:
             raise ValueError(f"GPTConfig: expected {', '.join(missing)} in the configuration")
         fields = {name: stored[key] for name, key in KEYS.items() if key in stored}
-        bend = stored.get("activation_function", "gelu_new")
-        if kind == "openai-gpt":  # whose "gelu" is the one by tanh
-            bend = {"gelu": "gelu_new"}.get(stored.get("afn", "gelu"), stored.get("afn"))
-        if bend not in ACTIVATIONS:
-            raise ValueError(f"GPTConfig: expected one of {', '.join(ACTIVATIONS)}; got {bend!r}")
-        return cls(**fields, d_ff=stored.get("n_inner"), norm=NORMS[kind], activation=ACTIVATIONS[bend])
+        if norm == "pre":
+            bend = look_up(
+                "GPTConfig", "activation_function", ACTIVATIONS, stored.get("activation_function", "gelu_new")
+            )
+            return cls(**fields, d_ff=stored.get("n_inner"), norm=norm, activation=bend)
+        # GPT-1's "gelu" is the one by tanh, and its width no choice: transformers passes over ``n_inner``.
+        bend = look_up("GPTConfig", "afn", {**ACTIVATIONS, "gelu": "gelu_tanh"}, stored.get("afn", "gelu"))
+        return cls(**fields, norm=norm, activation=bend)
 
     def to_dict(self) -> dict[str, Any]:
         """What Hugging Face writes into a ``config.json``. ValueError for what its models cannot be told."""

@@ -17,9 +17,11 @@ from torch import Generator, Tensor, nn
 from impl import _refuse
 from impl._labels import IGNORED
 from impl._placement import Placement
+from impl._transforms import readable
 from impl.attention import MultiHeadAttention, causal
 from impl.attention.projections import beside
 from impl.decoding import greedy
+from impl.decoding.steps import check_prompts
 from impl.embedding import rows
 from impl.gpt.config import GPTConfig
 from impl.objectives import linear_cross_entropy
@@ -135,9 +137,12 @@ class GPT(nn.Module):
 
         The shift by one is made here: the logits at place i are compared with the token at place i + 1. Ids are given as they
         are; nothing is asked of the first token of a row, and nothing compared after its last. The logits are never all held at
-        once. ValueError where no row has two tokens; else errors are those of a call.
+        once. ValueError where no row has two tokens (of a mask: where looking at it is free, on the CPU); else errors are those
+        of a call.
         """
         self._check(ids, mask, None)
+        read = ids if mask is None else ids.masked_fill(~mask, 0)
+        _refuse.check_range("gpt.model", "ids", read, self.config.vocabulary)  # no id may look like IGNORED
         if mask is None:
             asked = ids
         else:
@@ -147,6 +152,10 @@ class GPT(nn.Module):
         asked = asked[..., 1:].reshape(-1)
         if not asked.numel():
             raise _refuse.shapes("gpt.model", "rows of at least two tokens for a loss", ids=ids)
+        if mask is not None and readable(mask) and not (mask.sum(-1) > 1).any():
+            raise ValueError(
+                "gpt.model: expected rows of at least two tokens for a loss; got a mask with one at most in each"
+            )
         x = self._run(ids[..., :-1], None)
         return linear_cross_entropy(x.reshape(-1, x.shape[-1]), self.E, asked)
 
@@ -177,9 +186,11 @@ class GPT(nn.Module):
     def start(self, rows: int, capacity: int | None = None) -> Cache:
         """A cache for so many rows without tokens: room for ``capacity`` in each, ``config.max_length`` unless given.
 
-        ValueError for no room, or more than ``config.max_length``.
+        ValueError for no room, or more than ``config.max_length``, and for a number of rows below 0.
         """
         config = self.config
+        if rows < 0:
+            raise ValueError(f"gpt.model: expected rows >= 0; got {rows}")
         capacity = config.max_length if capacity is None else capacity
         if not 1 <= capacity <= config.max_length:
             raise ValueError(
@@ -195,10 +206,15 @@ class GPT(nn.Module):
     ) -> Float[Tensor, "r V"]:
         """The logits of each row's next token, after the n tokens ``ids``, which come behind those in the cache; they are in
         the cache afterwards. ``lengths`` says how many of a row's n tokens are real: prompts of different lengths, padded behind
-        their ends. ValueError where the cache has no room.
+        their ends. ValueError where the cache has no room, for ids or lengths without a row for each of the cache's, and for
+        lengths outside 1..n.
         """
+        if ids.dim() != 2 or len(ids) != len(cache.lengths):
+            raise _refuse.shapes("gpt.model", f"ids (r n), r = {len(cache.lengths)} as in the cache", ids=ids)
         r, n = ids.shape
         if lengths is not None:
+            if not torch.compiler.is_compiling():
+                check_prompts("gpt.model", ids, lengths)
             ids = ids.masked_fill(torch.arange(n, device=ids.device) >= lengths[:, None], 0)
         x = self._embed(ids, F.embedding(cache.places(n), cache.positions))
         x = x.reshape(
@@ -210,7 +226,7 @@ class GPT(nn.Module):
         for number, layer in enumerate(cast(Iterable[GPTLayer], self.layers)):
             x = layer.step(x, cache, number, mask)
         cache.advance(n, lengths)
-        x = x.view(r, n, -1)
+        x = x.view(r, n, x.shape[-1])
         last = x[:, -1] if lengths is None else x[torch.arange(r, device=x.device), lengths.long() - 1]
         return F.linear(self.norm(last), self.E)
 
@@ -251,10 +267,10 @@ class GPT(nn.Module):
     @classmethod
     def from_pretrained(cls, folder: str | Path, *, dtype: torch.dtype | None = None) -> "GPT":
         """The model of a folder of a GPT-2 or a GPT-1 as Hugging Face writes it, in evaluation; ``dtype`` is the stored one
-        unless given.
+        unless given; of several, the narrowest that holds all.
 
         ValueError, in one line that names the file or the tensors, for files that cannot be read, and for tensors that are
-        missing, not known or of another shape.
+        missing, not known, of another shape or not of floating numbers. TypeError for a dtype that is not floating.
         """
         from impl.gpt.checkpoints import fill
 

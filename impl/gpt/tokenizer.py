@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Bool, Integer
 from torch import Tensor
 
-from impl._checkpoints import read_json, write_whole
+from impl import _refuse
+from impl._checkpoints import read_json, read_text, write_whole
 
 __all__ = ["BytePairs", "bpe"]
 
@@ -34,16 +35,34 @@ def bpe(words: Iterable[str], merges: Sequence[Pair]) -> list[list[str]]:
     """For each word its tokens, in GPT-2's alphabet of bytes: neighbours that are a pair of ``merges`` are joined, the pair
     that comes first there before the others. Statement: ``gpt.bpe``.
 
-    TypeError for one string in the place of words, each of whose characters would be a word.
+    TypeError for one string in the place of words, each of whose characters would be a word, and for words that are no strings;
+    ValueError for a merge that is not a pair of strings, or stands there twice, and for a lone surrogate.
     """
     if isinstance(words, str):
         raise TypeError(f"gpt.bpe: expected words; got one string, {words!r}")
-    rank = {(first, second): number for number, (first, second) in enumerate(merges)}
+    if not isinstance(words, Iterable):
+        raise _refuse.kind("gpt.bpe", "words", "a sequence of strings", words)
+    rank = {pair: number for number, pair in enumerate(_pairs("gpt.bpe", merges))}
     return [_tokens(word, rank) for word in words]
 
 
+def _pairs(told: str, merges: Iterable[Pair]) -> tuple[Pair, ...]:
+    """The merges; refuse one that is not a pair of strings, or stands there twice."""
+    if not isinstance(merges, Iterable):
+        raise _refuse.kind(told, "merges", "pairs of strings", merges)
+    found: dict[Pair, None] = {}
+    for merge in merges:
+        if not isinstance(merge, (tuple, list)) or [type(part) for part in merge] != [str, str]:
+            raise ValueError(f"{told}: expected two strings as a merge; got {merge!r}")
+        pair: Pair = (merge[0], merge[1])
+        if pair in found:
+            raise ValueError(f"{told}: expected each merge once; got {pair!r} twice")
+        found[pair] = None
+    return tuple(found)
+
+
 def _tokens(word: str, rank: Mapping[Pair, int]) -> list[str]:
-    found = [ALPHABET[byte] for byte in word.encode()]
+    found = [ALPHABET[byte] for byte in _refuse.encode_text("gpt.bpe", word)]
     while len(found) > 1:
         number, place = min(
             (rank.get(pair, len(rank)), place) for place, pair in enumerate(itertools.pairwise(found))
@@ -61,15 +80,19 @@ class BytePairs:
     text is the bytes of its tokens again. ``<|endoftext|>`` is a token of its own where the vocabulary has it, and never found in
     a text: what looks like it is signs.
 
-    ValueError for ids that are not 0, 1, 2, …, for a byte without a token, for a merge whose parts or whole are no token, and for
-    text with a lone surrogate, which stands for no character; TypeError for what is no text.
+    ValueError for ids that are not 0, 1, 2, …, for a byte without a token, for a merge that is no pair, stands there twice, or
+    whose parts or whole are no token, and for text with a lone surrogate, which stands for no character; TypeError for what is no
+    text.
     """
 
     def __init__(self, vocabulary: Mapping[str, int], merges: Iterable[Pair]) -> None:
         from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-        self.id_of, self.merges = dict(vocabulary), tuple((first, second) for first, second in merges)
-        if sorted(self.id_of.values()) != list(range(len(self.id_of))):
+        if not isinstance(vocabulary, Mapping):
+            raise _refuse.kind("gpt.BytePairs", "vocabulary", "ids by token", vocabulary)
+        self.id_of, self.merges = dict(vocabulary), _pairs("gpt.BytePairs", merges)
+        ids = self.id_of.values()
+        if not all(map(_refuse.is_integer, ids)) or sorted(ids) != list(range(len(ids))):
             raise ValueError(f"gpt.BytePairs: expected the ids 0..{len(self.id_of) - 1}, each once")
         parts = {part for pair in self.merges for part in (*pair, "".join(pair))}
         if missing := [token for token in (*ALPHABET.values(), *sorted(parts)) if token not in self.id_of]:
@@ -92,7 +115,7 @@ class BytePairs:
         names the file, for what is not that.
         """
         folder = Path(folder)
-        lines = (folder / "merges.txt").read_text(encoding="utf-8").split("\n")
+        lines = read_text(folder / "merges.txt").split("\n")
         merges = []
         for number, line in enumerate(lines, 1):
             if not line or (number == 1 and line.startswith("#version")):
@@ -103,7 +126,11 @@ class BytePairs:
                     f"{folder / 'merges.txt'}: expected two tokens in line {number}; got {line!r}"
                 )
             merges.append((first, second))
-        return cls(read_json(folder / "vocab.json"), merges)
+        vocabulary = read_json(folder / "vocab.json")
+        try:
+            return cls(vocabulary, merges)
+        except ValueError as error:
+            raise ValueError(f"{folder / 'vocab.json'}, with merges.txt: {error}") from None
 
     def save_pretrained(self, folder: str | Path) -> None:
         """``vocab.json``, ``merges.txt`` and ``tokenizer_config.json``, for ``from_pretrained`` and transformers."""
@@ -130,28 +157,22 @@ class BytePairs:
         """The ids of many texts, with 0 behind the shorter ones, and a mask: True for a real token. TypeError for one string."""
         if isinstance(texts, str):
             raise TypeError("gpt.BytePairs: expected a sequence of texts; got one string (encode takes one)")
-        rows = [each.ids for each in self._encode(texts)]
+        if not isinstance(texts, Iterable):
+            raise _refuse.kind("gpt.BytePairs", "texts", "a sequence of strings", texts)
+        rows = [each.ids for each in self._encode(list(texts))]
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64)
         n = max(map(len, rows), default=0)
         ids = torch.tensor([row + [0] * (n - len(row)) for row in rows], dtype=torch.int64)
         return ids.view(len(rows), n), torch.arange(n) < lengths[:, None]
 
     def decode(self, ids: Iterable[int] | Integer[Tensor, " n"]) -> str:
-        """The text of ids; bytes that are no UTF-8 become U+FFFD. IndexError for ids beyond the vocabulary."""
-        given = [int(each) for each in ids]
-        if strange := [each for each in given if not 0 <= each < len(self)]:
-            raise IndexError(f"gpt.BytePairs: expected ids in 0..{len(self) - 1}; got {strange[0]}")
+        """The text of ids; bytes that are no UTF-8 become U+FFFD. IndexError for ids beyond the vocabulary, TypeError
+        for what is no integer.
+        """
+        given = _refuse.list_ids("gpt.BytePairs", ids, len(self))
         return str(self._library.decode(given, skip_special_tokens=False))
 
-    def _encode(self, texts: Sequence[str]) -> list[Any]:
+    def _encode(self, texts: list[str]) -> list[Any]:
         for text in texts:
-            if not isinstance(text, str):
-                raise TypeError(f"gpt.BytePairs: expected a string; got {text!r}")
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                found = f"U+{ord(text[error.start]):04X} at {error.start}"
-                raise ValueError(
-                    f"gpt.BytePairs: expected characters; got the lone surrogate {found}"
-                ) from None
-        return list(self._library.encode_batch(list(texts)))
+            _refuse.encode_text("gpt.BytePairs", text)
+        return list(self._library.encode_batch(texts))

@@ -9,7 +9,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from impl._checkpoints import read_tensors, refuse, save_folder
+from impl._checkpoints import choose_dtype, read_tensors, refuse, save_folder
 from impl.vision.config import ViTConfig
 
 __all__ = ["load", "save"]
@@ -42,17 +42,15 @@ def load(
     """The model of a folder, built and filled; see ``ViT.from_pretrained``."""
     folder = Path(folder)
     config = ViTConfig.from_json(folder / "config.json")
-    tensors = {
-        name if name.startswith((WITHOUT, "classifier.")) else WITHOUT + name: read
-        for name, read in read_tensors(folder)
-    }
+    tensors = read_tensors(
+        folder, lambda name: name if name.startswith((WITHOUT, "classifier.")) else WITHOUT + name
+    )
     if not ("classifier.weight" in tensors if head is None else head):
         config = replace(config, classes=None)
     with torch.device("meta"):
         model = build(config)
-    sample = tensors.get("vit.embeddings.cls_token")
-    dtype = dtype or (torch.float32 if sample is None else sample().dtype)
-    model.to(dtype).to_empty(device="cpu")
+    stored = (each for name, _ in model.named_parameters() for each in _stored_names(name))
+    model.to(choose_dtype("vision.ViT", dtype, tensors, stored)).to_empty(device="cpu")
     wrong, asked = list[str](), set[str]()
     for name, parameter in model.named_parameters():
         names, shape = _stored_names(name), _stored_shape(name, config, parameter)

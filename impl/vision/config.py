@@ -67,6 +67,7 @@ class ViTConfig:
         for name in ("dropout", "attention_dropout"):
             expect(self, 0 <= getattr(self, name) < 1, f"0 <= {name} < 1", name)
         expect(self, self.eps > 0, "eps > 0", "eps")
+        expect(self, self.std >= 0, "std >= 0", "std")
 
     @property
     def patches(self) -> int:

@@ -101,10 +101,11 @@ class ViT(nn.Module):
     ) -> "ViT":
         """A checkpoint's folder as Hugging Face writes it (``ViTModel``, ``ViTForImageClassification``), in evaluation.
 
-        ``head=None``: with a head where the checkpoint has one. A pooler is left out. ``dtype`` is the stored one unless given.
+        ``head=None``: with a head where the checkpoint has one. A pooler is left out. ``dtype`` is the stored one unless given;
+        of several, the narrowest that holds all.
 
         ValueError, in one line that names the file or the tensors, for files that cannot be read, and for tensors that are
-        missing, not known or of another shape.
+        missing, not known, of another shape or not of floating numbers. TypeError for a dtype that is not floating.
         """
         from impl.vision.checkpoints import load
 

@@ -210,10 +210,21 @@ def test_comparisons_run_every_seed_and_kind(
 def test_what_cannot_be_used_is_refused_in_one_line(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A number of steps, and a checkpoint of other settings."""
+    """A number of steps, a seed, a checkpoint of other settings, and half of a tokenizer."""
     with pytest.raises(SystemExit):
         command.main(["--steps", "0"])
     assert "expected steps >= 1; got 0" in capsys.readouterr().err
+    for seed in (str(2**63), "-1", "x"):
+        with pytest.raises(SystemExit):
+            command.main(["--seed", seed])
+        assert (
+            f"argument --seed: expected a whole number in 0..4294967295; got '{seed}'"
+            in capsys.readouterr().err
+        )
+    (tmp_path / "merges.txt").touch()
+    with pytest.raises(SystemExit):
+        command.main(["--threads", "1", "--out", str(tmp_path)], source=source)
+    assert f"{tmp_path / 'vocab.json'}" in capsys.readouterr().err.splitlines()[-1]
     checkpoints.save({"step": 3}, tmp_path / "learned-0.pt")
     with pytest.raises(SystemExit):
         command.main(["few_shot", "--seeds", "1", "--threads", "1", "--out", str(tmp_path)])

@@ -46,6 +46,25 @@ def same(one, other):
     )
 
 
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda x: torch.zeros_like(x), "expected one tensor for {}; got two, which differ"),
+        (lambda x: x.to(torch.int8), "expected bert.{} in float16, bfloat16, float32 or float64; got int8"),
+    ],
+)
+def test_a_tensor_with_and_without_a_prefix_is_one(change, line, folder, encoder):
+    """Or is refused; where types are mixed, no stored number is rounded."""
+    name = "embeddings.word_embeddings.weight"
+    rewritten(folder, lambda state: {**state, name: state[name].half(), f"bert.{name}": state[name].half()})
+    model = BertEncoder.from_pretrained(folder)
+    assert {x.dtype for x in model.parameters()} == {torch.float32}
+    assert torch.equal(model.embeddings.P, encoder.embeddings.P)
+    rewritten(folder, lambda state: {**state, f"bert.{name}": change(state[name])})
+    with pytest.raises(ValueError, match=f"^{folder}/model.safetensors: {line.format(name)}$"):
+        BertEncoder.from_pretrained(folder)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_there_and_back_changes_nothing(dtype, member, randomized, tmp_path):
     """Of every family, in every type; what is read is in evaluation, and can be trained."""
@@ -154,7 +173,7 @@ def test_what_does_not_fit_is_one_line_that_names_the_tensors(folder):
     ("name", "held", "line"),
     [
         ("config.json", b"{", "not JSON: "),
-        ("config.json", b"\xff\xfe", "not JSON: "),
+        ("config.json", b"\xff\xfe", "not UTF-8: "),
         ("config.json", b"[]", "expected values by name; got list"),
         ("model.safetensors", b"", r"the tensors cannot be read; is the file whole\? "),
         ("model.safetensors", b"<html>" * 40, r"the tensors cannot be read; is the file whole\? "),

@@ -80,7 +80,7 @@ def test_a_checkpoint_of_a_person_s_own_is_its_configuration(minilm):
         ({"segments": -1}, "expected segments >= 0; got segments -1"),
         ({"heads": "2"}, "expected a whole number for heads; got heads '2'"),
         ({"d_model": 14.0}, "expected a whole number for d_model; got d_model 14.0"),
-        ({"eps": "1e-12"}, "expected a number for eps; got eps '1e-12'"),
+        ({"eps": "1e-12"}, "expected a finite number for eps; got eps '1e-12'"),
         ({"d_embedding": 7}, "expected d_embedding only where family is 'albert'; got d_embedding 7"),
         ({"groups": 1}, "expected groups only where family is 'albert'; got groups 1"),
         ({"family": "albert", "groups": 2}, "expected groups that divide layers; got groups 2, layers 3"),
@@ -105,7 +105,9 @@ def test_what_cannot_be_built_is_refused_in_one_line(changes, line, config):
             "expected position_embedding_type 'absolute'; got 'relative_key'",
         ),
         ({"is_decoder": True}, "expected is_decoder False; got True"),
-        ({"hidden_act": "silu"}, "expected one of gelu, .*; got 'silu'"),
+        ({"hidden_act": ["gelu"]}, r"expected hidden_act to be one of gelu, .*; got \['gelu'\]"),
+        ({"initializer_range": -1.0}, "expected std >= 0; got std -1.0"),
+        ({"hidden_act": "silu"}, "expected hidden_act to be one of gelu, .*; got 'silu'"),
     ],
 )
 def test_a_model_of_another_kind_is_refused(changes, line, config):

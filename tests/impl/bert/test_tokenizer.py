@@ -257,3 +257,12 @@ def test_ids_without_a_piece_are_not_decoded(tokenizer, strange):
     """The label of what is not asked is one."""
     with pytest.raises(IndexError, match=f"expected ids in 0..{len(tokenizer) - 1}; got {strange}$"):
         tokenizer.decode([tokenizer.cls_id, strange])
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_texts_and_words_may_come_one_by_one(tokenizer):
+    """From generators, which can be read once; ids are whole numbers."""
+    assert tokenizer.batch(iter(["a b", "c"])).ids.tolist() == tokenizer.batch(["a b", "c"]).ids.tolist()
+    assert tokenizer.encode(iter(["a", "b"])) == tokenizer.encode(["a", "b"])
+    with pytest.raises(TypeError, match=r"^bert.WordPiece: expected integers as ids; got 1.7$"):
+        tokenizer.decode([1.7])

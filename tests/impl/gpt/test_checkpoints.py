@@ -1,6 +1,7 @@
 """GPT's checkpoints in Hugging Face's form, both ways, and what is said where something does not fit."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -75,18 +76,122 @@ def test_tensors_that_do_not_fit_are_named(folder):
     )
 
 
+WTE = "transformer.wte.weight"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The checkpoint of a small GPT-2 in float32, and its tensors."""
+    folder = tmp_path_factory.mktemp("written")
+    GPT(GPTConfig(11, 6, 1, 2, max_length=7)).save_pretrained(folder)
+    return folder, load_file(folder / "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda x: {"wte.weight": x[WTE] * 0}, "expected one tensor for wte.weight; got two, which differ"),
+        (
+            lambda x: {WTE: x[WTE].to(torch.complex64)},
+            f"expected {WTE} in float16, bfloat16, .*; got complex64",
+        ),
+        (lambda x: {WTE: x[WTE].to(torch.int8)}, f"expected {WTE} in float16, bfloat16, .*; got int8"),
+        (
+            lambda x: {"transformer.h.0.ln_1.bias": torch.ones(6, dtype=torch.bool)},
+            "expected transformer.h.0.ln_1.bias in float16, .*; got bool",
+        ),
+    ],
+)
+def test_tensors_that_leave_open_what_is_meant_are_refused(change, line, written, tmp_path):
+    """Two under one name, and numbers of a type that no parameter has: none is taken for another."""
+    folder, tensors = written
+    (tmp_path / "config.json").write_bytes((folder / "config.json").read_bytes())
+    save_file({**tensors, **change(tensors)}, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=f"^{tmp_path}/model.safetensors: {line}$"):
+        GPT.from_pretrained(tmp_path)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_no_stored_number_is_rounded(written, tmp_path):
+    """Where types are mixed, all parameters have the one that holds them; a tensor under both names is one."""
+    folder, tensors = written
+    (tmp_path / "config.json").write_bytes((folder / "config.json").read_bytes())
+    half = tensors[WTE].half()
+    save_file({**tensors, WTE: half, "wte.weight": half.clone()}, tmp_path / "model.safetensors")
+    model = GPT.from_pretrained(tmp_path)
+    assert torch.equal(model.E, half.float())
+    assert torch.equal(model.P, tensors["transformer.wpe.weight"])
+    for dtype in ("float32", torch.int8):
+        with pytest.raises(TypeError, match=rf"^gpt.GPT: expected float16, .* as dtype; got {dtype!r}$"):
+            GPT.from_pretrained(tmp_path, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "line"),
+    [
+        *(
+            (
+                "model.safetensors.index.json",
+                json.dumps({"weight_map": given}),
+                "expected the name of a file for each tensor",
+            )
+            for given in ([WTE], "model.safetensors", {WTE: 3}, {WTE: None}, None)
+        ),
+        ("pytorch_model.bin", torch.ones(3), "expected tensors by name; got Tensor$"),
+        ("pytorch_model.bin", [1], "expected tensors by name; got list$"),
+        ("pytorch_model.bin", None, "expected tensors by name; got NoneType$"),
+        (
+            "pytorch_model.bin",
+            {"model": {WTE: torch.ones(3)}},
+            "expected tensors by name; got dict as 'model'$",
+        ),
+        ("pytorch_model.bin", {WTE: 3.0}, "expected tensors by name; got float as 'transformer.wte.weight'$"),
+        ("pytorch_model.bin", {3: torch.ones(3)}, "expected tensors by name; got Tensor as 3$"),
+        ("pytorch_model.bin", "hello, a text", "the tensors cannot be read; is the file whole?"),
+        ("model.safetensors", "a folder", "the tensors cannot be read; is the file whole?"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_named(name, held, line, written, tmp_path):
+    """In one line: an index that names no files, what torch has pickled that is no table of tensors, a folder."""
+    (tmp_path / "config.json").write_bytes((written[0] / "config.json").read_bytes())
+    if held == "a folder":
+        (tmp_path / name).mkdir()
+    elif isinstance(held, str):
+        (tmp_path / name).write_text(held)
+    else:
+        torch.save(held, tmp_path / name)
+    with pytest.raises(ValueError, match=f"^{tmp_path}/{name}: {line}") as refused:
+        GPT.from_pretrained(tmp_path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_width_that_transformers_passes_over_is_passed_over(config):
+    """GPT-1's is no choice: ``n_inner`` beside it is not read. GPT-2's is."""
+    given = {**config.to_dict(), "n_inner": 13}
+    assert GPTConfig.from_json(given) == (replace(config, d_ff=13) if config.norm == "pre" else config)
+
+
+@pytest.mark.usefixtures("unchecked")
 def test_configurations_that_compute_something_else_are_refused(folder):
     """Other models, other scales, and what transformers cannot be told."""
     stored = json.loads((folder / "config.json").read_text())
     for change, said in (
         ({"model_type": "bert"}, "expected model_type to be one of gpt2, openai-gpt; got 'bert'"),
+        ({"model_type": ["gpt2"]}, r"expected model_type to be one of gpt2, openai-gpt; got \['gpt2'\]"),
+        (
+            {"activation_function": {}, "afn": {}},
+            r"expected (activation_function|afn) to be one of .*; got {}",
+        ),
+        ({"initializer_range": -1.0}, "expected std >= 0; got std -1.0"),
+        ({"initializer_range": float("nan")}, "expected a finite number for std; got std nan"),
+        ({"layer_norm_epsilon": float("inf")}, "expected a finite number for eps; got eps inf"),
         (
             {"scale_attn_by_inverse_layer_idx": True},
             "expected scale_attn_by_inverse_layer_idx False; got True",
         ),
         (
             {"activation_function": "silu", "afn": "silu"},
-            "expected one of gelu_new, gelu_pytorch_tanh, gelu, relu",
+            "expected (activation_function|afn) to be one of gelu_new, gelu_pytorch_tanh, gelu, relu",
         ),
     ):
         with pytest.raises(ValueError, match=f"^GPTConfig: {said}"):
@@ -102,3 +207,7 @@ def test_configurations_that_compute_something_else_are_refused(folder):
         ValueError, match=r"^GPTConfig: expected heads that divide d_model; got heads 5, d_model 768$"
     ):
         GPTConfig(heads=5)
+    with pytest.raises(
+        ValueError, match=r"^GPTConfig.gpt2: size is 'small', 'medium', 'large' or 'xl'; got 'tiny'$"
+    ):
+        GPTConfig.gpt2("tiny")

@@ -155,3 +155,70 @@ def test_what_does_not_fit_is_refused_in_one_line(gpt, ids, unchecked):
         ValueError, match=r"^gpt.model: expected rows of at least two tokens for a loss; got ids \(5, 1\)$"
     ):
         gpt.loss(ids[:, :1])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "line"),
+    [
+        (
+            lambda gpt, ids: gpt.loss(ids, ids < -1),
+            ValueError,
+            "expected rows of at least two tokens for a loss; got a mask",
+        ),
+        (
+            lambda gpt, ids: gpt.loss(ids, torch.eye(5, 17, dtype=torch.bool)),
+            ValueError,
+            "expected rows of at least two tokens for a loss; got a mask",
+        ),
+        (
+            lambda gpt, ids: gpt.loss(torch.cat((ids, ids[:, :1] * 0 - 100), 1)),
+            IndexError,
+            r"expected ids in 0..60, below 61; got ids\[0, 17\] = -100$",
+        ),
+        (lambda gpt, ids: gpt.start(-1), ValueError, "expected rows >= 0; got -1$"),
+    ],
+)
+def test_a_loss_and_a_cache_of_nothing_are_refused(call, error, line, gpt, ids):
+    """Rows of which nothing is asked, an id that elsewhere means so, fewer rows than none."""
+    with pytest.raises(error, match=f"^gpt.model: {line}"):
+        call(gpt, ids)
+
+
+@pytest.mark.parametrize(
+    ("rows", "lengths", "error", "line"),
+    [
+        (slice(None), [0, 1, 2, 3, 4], ValueError, r"expected lengths in 1..17; got \[0, 1, 2, 3, 4\]$"),
+        (slice(None), [18, 1, 2, 3, 4], ValueError, r"expected lengths in 1..17; got \[18, 1, 2, 3, 4\]$"),
+        (
+            slice(None),
+            [1, 2, 3],
+            ValueError,
+            r"expected prompts \(b n\), lengths \(b\); got prompts \(5, 17\), lengths \(3,\)$",
+        ),
+        (
+            slice(None),
+            [[1] * 5],
+            ValueError,
+            r"expected prompts \(b n\), lengths \(b\); got .*, lengths \(1, 5\)$",
+        ),
+        (slice(None), [1.0] * 5, TypeError, "expected integer lengths; got lengths float32$"),
+        (slice(3), None, ValueError, r"expected ids \(r n\), r = 5 as in the cache; got ids \(3, 17\)$"),
+        (0, None, ValueError, r"expected ids \(r n\), r = 5 as in the cache; got ids \(17,\)$"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_a_step_that_does_not_fit_leaves_the_cache_as_it_is(rows, lengths, error, line, gpt, ids):
+    """Lengths that no row has, as many as there are not, or no integers; rows that the cache has not."""
+    cache = gpt.start(5)
+    with pytest.raises(error, match=f"^gpt.model: {line}"):
+        gpt.decode_step(ids[rows], cache, None if lengths is None else torch.tensor(lengths))
+    assert cache.taken == 0
+    assert not cache.lengths.any()
+
+
+@pytest.mark.parametrize(("search", "options"), [(greedy, {}), (beam, {"width": 2})])
+def test_no_prompts_have_no_continuations(search, options, gpt, ids):
+    """As searches without a cache have it."""
+    plain = search(Recomputed(gpt), ids[:0], max_length=3, **options)
+    found = gpt.generate(ids[:0], max_length=3, search=search, **options)
+    assert [x.shape for x in found] == [x.shape for x in plain]

@@ -97,3 +97,92 @@ def test_what_is_no_text_is_refused(tokenizer):
     """It is shown."""
     with pytest.raises(TypeError, match=r"expected a string; got 3$"):
         tokenizer.encode(3)
+
+
+def again_and_again(merges):
+    """Merges, the first of which stands at the end again."""
+    return [*merges, merges[0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "line"),
+    [
+        (
+            lambda t: bpe([" the"], again_and_again(MERGES)),
+            ValueError,
+            r"bpe: expected each merge once; got \('Ġ', 't'\) twice",
+        ),
+        (
+            lambda t: BytePairs(t.id_of, again_and_again(MERGES)),
+            ValueError,
+            r"BytePairs: expected each merge once; got .* twice",
+        ),
+        (
+            lambda t: bpe(["a"], [("a", "b", "c")]),
+            ValueError,
+            r"bpe: expected two strings as a merge; got \('a', 'b', 'c'\)",
+        ),
+        (
+            lambda t: BytePairs(t.id_of, ["he"]),
+            ValueError,
+            "BytePairs: expected two strings as a merge; got 'he'",
+        ),
+        (lambda t: bpe(["a"], None), TypeError, "bpe: expected pairs of strings as merges; got None"),
+        (lambda t: bpe(None, MERGES), TypeError, "bpe: expected a sequence of strings as words; got None"),
+        (lambda t: bpe([b"a"], MERGES), TypeError, "bpe: expected a string; got b'a'"),
+        (
+            lambda t: bpe(["a\ud83d"], MERGES),
+            ValueError,
+            r"bpe: expected characters; got the lone surrogate U\+D83D at 1",
+        ),
+        (lambda t: t.batch(None), TypeError, "BytePairs: expected a sequence of strings as texts; got None"),
+        (lambda t: t.decode("ab"), TypeError, "BytePairs: expected integers as ids; got 'a'"),
+        (lambda t: t.decode([1.7]), TypeError, "BytePairs: expected integers as ids; got 1.7"),
+        (lambda t: t.decode(torch.tensor([1.5])), TypeError, "BytePairs: expected integers as ids; got 1.5"),
+        (lambda t: t.decode(3), TypeError, "BytePairs: expected a sequence of integers as ids; got 3"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_what_would_be_read_otherwise_is_refused_in_one_line(call, error, line, tokenizer):
+    """Merges twice or of other than two, words and texts and ids of another kind."""
+    with pytest.raises(error, match=f"^gpt.{line}$"):
+        call(tokenizer)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_texts_may_come_one_by_one(tokenizer):
+    """From a generator, which can be read once."""
+    assert torch.equal(tokenizer.batch(iter(["the", "a"]))[0], tokenizer.batch(["the", "a"])[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "line"),
+    [
+        ("merges.txt", b"\xff\xfe", "merges.txt: not UTF-8: "),
+        (
+            "vocab.json",
+            b'{"a": "0"}',
+            "vocab.json, with merges.txt: gpt.BytePairs: expected the ids 0..0, each once",
+        ),
+        (
+            "vocab.json",
+            b'{"a": null, "b": 1}',
+            "vocab.json, with merges.txt: gpt.BytePairs: expected the ids 0..1, each once",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_a_file_that_is_no_tokenizer_s_is_named(name, held, line, tokenizer, tmp_path):
+    """In one line."""
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / name).write_bytes(held)
+    with pytest.raises(ValueError, match=f"^{tmp_path}/{line}"):
+        BytePairs.from_pretrained(tmp_path)
+
+
+def test_a_byte_order_mark_is_no_merge(tokenizer, tmp_path):
+    """Some editors write one."""
+    tokenizer.save_pretrained(tmp_path)
+    merges = tmp_path / "merges.txt"
+    merges.write_bytes(b"\xef\xbb\xbf" + merges.read_bytes())
+    assert BytePairs.from_pretrained(tmp_path).merges == MERGES

@@ -61,6 +61,18 @@ def test_a_head_may_be_left_behind(folder, model, images):
         ViT.from_pretrained(folder, head=True)
 
 
+def test_no_stored_number_is_rounded_and_none_taken_that_is_no_floating_one(folder, model):
+    """Where types are mixed, all parameters have the one that holds them."""
+    file, name = folder / "model.safetensors", "vit.embeddings.cls_token"
+    state = load_file(file)
+    save_file({**state, name: state[name].half()}, file)
+    found = ViT.from_pretrained(folder)
+    assert torch.equal(found.P, model.P)
+    save_file({**state, name: state[name].to(torch.int8)}, file)
+    with pytest.raises(ValueError, match=f"^{file}: expected {name} in float16, .*; got int8$"):
+        ViT.from_pretrained(folder)
+
+
 def test_what_does_not_fit_is_one_line_that_names_the_tensors(folder):
     """Missing, not known and of another shape, all at once."""
     state = load_file(folder / "model.safetensors")

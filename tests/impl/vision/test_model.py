@@ -91,6 +91,8 @@ def test_dropout_is_where_it_is_asked_for_and_equal_seeds_give_equal_weights(con
         ({"heads": 3}, "heads that divide d_model; got heads 3, d_model 14"),
         ({"classes": 0}, "classes >= 1; got classes 0"),
         ({"eps": 0.0}, "eps > 0; got eps 0.0"),
+        ({"eps": float("inf")}, "a finite number for eps; got eps inf"),
+        ({"std": -1.0}, "std >= 0; got std -1.0"),
         ({"dropout": 1.0}, "0 <= dropout < 1; got dropout 1.0"),
     ],
 )
