@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,6 +68,7 @@ class ViTConfig:
         for name in ("dropout", "attention_dropout"):
             expect(self, 0 <= getattr(self, name) < 1, f"0 <= {name} < 1", name)
         expect(self, self.eps > 0, "eps > 0", "eps")
+        expect(self, 0 <= self.std < inf, "a finite std >= 0", "std")
 
     @property
     def patches(self) -> int:
