@@ -7,7 +7,7 @@ import json
 import platform
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def seed(given: str) -> int:
     return number
 
 
-def folder(path: Path) -> Path:
+def folder(path: Path, option: str = "--out") -> Path:
     """A folder that can be written to, made where there is none: before the work, so that nothing is lost after it. ValueError
     where there cannot be one.
     """
@@ -36,9 +36,18 @@ def folder(path: Path) -> Path:
             pass
     except OSError as error:
         raise ValueError(
-            f"--out: expected a folder that can be written to; {path}: {error.strerror}"
+            f"{option}: expected a folder that can be written to; {path}: {error.strerror}"
         ) from error
     return path
+
+
+def check_file(path: Path, option: str, kinds: Collection[str] | None = None) -> None:
+    """ValueError unless a file can be written there, of one of these kinds; its folder is made where there is none."""
+    if path.is_dir():
+        raise ValueError(f"{option}: expected a file; {path} is a folder")
+    if kinds is not None and path.suffix[1:] not in kinds:
+        raise ValueError(f"{option}: expected a name that ends in {', '.join(sorted(kinds))}; got {path}")
+    folder(path.parent, option)
 
 
 def write(found: Mapping[str, Any], path: Path) -> None:

@@ -230,6 +230,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, least in (("seeds", 1), ("steps", 20)):
         if getattr(given, name) < least:
             parser.error(f"expected {name} >= {least}; got {getattr(given, name)}")
+    try:  # before the work, so that nothing is lost after it
+        if given.record:
+            recording.check_file(given.record, "--record")
+        if given.draw:
+            recording.check_file(given.draw, "--draw", Figure().canvas.get_supported_filetypes())
+    except ValueError as error:
+        parser.error(str(error))
     torch.set_num_threads(1)  # the work is small: two threads would wait for each other
     settings = Settings(seed=given.seed, seeds=given.seeds, steps=given.steps)
     result = run(settings, lambda line: print(line, flush=True))

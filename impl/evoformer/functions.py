@@ -40,6 +40,17 @@ _MULTIPLICATION = _axes(_PAIRS, TriangleMultiplicationWeights)
 _ATTENTION = _axes(_PAIRS, TriangleAttentionWeights)
 
 
+def _fit(axes: Axes, formula: str, kind: type, weights: Any, **data: Tensor) -> dict[str, int]:
+    """The size of each axis of data and weights; refuse weights that are not of the ``kind``, and what does not fit."""
+    if not isinstance(weights, kind):
+        raise _refuse.kind(formula, "weights", kind.__name__, weights)
+    parts = weights._asdict()  # type: ignore[attr-defined]
+    for name, part in parts.items():
+        if not isinstance(part, Tensor):
+            raise _refuse.kind(formula, name, "a tensor", part)
+    return axes.fit(formula, **data, **parts)
+
+
 def gated_attention(
     q: Float[Tensor, "... n d_k"],
     k: Float[Tensor, "... m d_k"],
@@ -72,7 +83,7 @@ def row_attention(
     The mask says which entries of the alignment are attended to. ValueError for shapes that do not fit, TypeError unless data
     and weights share one floating dtype and the mask is boolean. Source: Jumper et al. 2021, supplement, algorithm 7.
     """
-    _ROW.fit("evoformer.row_attention", m=m, z=z, **weights._asdict())
+    _fit(_ROW, "evoformer.row_attention", RowAttentionWeights, weights, m=m, z=z)
     _check_mask("evoformer.row_attention", mask, m)
     gamma_m, beta_m, gamma_z, beta_z, W_b, *heads = weights
     bias = layer_norm(z, gamma_z, beta_z, eps) @ W_b
@@ -91,7 +102,7 @@ def column_attention(
     The mask says which entries of the alignment are attended to. ValueError for shapes that do not fit, TypeError unless data
     and weights share one floating dtype and the mask is boolean. Source: Jumper et al. 2021, supplement, algorithm 8.
     """
-    _COLUMN.fit("evoformer.column_attention", m=m, **weights._asdict())
+    _fit(_COLUMN, "evoformer.column_attention", ColumnAttentionWeights, weights, m=m)
     _check_mask("evoformer.column_attention", mask, m)
     gamma, beta, *heads = weights
     x = layer_norm(m, gamma, beta, eps).transpose(-3, -2)
@@ -104,7 +115,7 @@ def transition(x: Float[Tensor, "... d"], weights: TransitionWeights, eps: float
     ValueError for shapes that do not fit, TypeError unless all share one floating dtype. Source: Jumper et al. 2021,
     supplement, algorithms 9 and 15.
     """
-    _TRANSITION.fit("evoformer.transition", x=x, **weights._asdict())
+    _fit(_TRANSITION, "evoformer.transition", TransitionWeights, weights, x=x)
     gamma, beta, *network = weights
     return relu(layer_norm(x, gamma, beta, eps), *network)
 
@@ -115,10 +126,12 @@ def outer_product_mean(
     """For each pair of residues the mean over the sequences of outer products of what they hold, times W_o. Statement:
     ``evoformer.outer_product_mean``.
 
-    ValueError for shapes that do not fit, TypeError unless m and weights share one floating dtype. Source: Jumper et al. 2021,
-    supplement, algorithm 10.
+    ValueError for shapes that do not fit, and where there is no sequence, TypeError unless m and weights share one floating
+    dtype. Source: Jumper et al. 2021, supplement, algorithm 10.
     """
-    sizes = _OUTER.fit("evoformer.outer_product_mean", m=m, **weights._asdict())
+    sizes = _fit(_OUTER, "evoformer.outer_product_mean", OuterProductMeanWeights, weights, m=m)
+    if sizes["n_seq"] == 0:
+        raise _refuse.shapes("evoformer.outer_product_mean", "at least one sequence to take a mean of", m=m)
     gamma, beta, W_a, b_a, W_b, b_b, W_o, b_o = weights
     x = layer_norm(m, gamma, beta, eps)
     a, b = F.linear(x, W_a.mT, b_a).flatten(-2), F.linear(x, W_b.mT, b_b).flatten(-2)
@@ -138,9 +151,11 @@ def triangle_multiplication(
     come in. Statement: ``evoformer.triangle_multiplication``.
 
     The mask says which pairs are edges. ValueError for shapes that do not fit, TypeError unless z and the weights share one
-    floating dtype and the mask is boolean. Source: Jumper et al. 2021, supplement, algorithms 11 and 12.
+    floating dtype, the mask is boolean and ``incoming`` True or False. Source: Jumper et al. 2021, supplement, algorithms 11 and
+    12.
     """
-    _MULTIPLICATION.fit("evoformer.triangle_multiplication", z=z, **weights._asdict())
+    _check_choice("evoformer.triangle_multiplication", "incoming", incoming)
+    _fit(_MULTIPLICATION, "evoformer.triangle_multiplication", TriangleMultiplicationWeights, weights, z=z)
     _check_mask("evoformer.triangle_multiplication", mask, z)
     w = weights
     x = layer_norm(z, w.gamma_z, w.beta_z, eps)
@@ -165,9 +180,11 @@ def triangle_attention(
     ends, with a bias from the third side. Statement: ``evoformer.triangle_attention``.
 
     The mask says which pairs are attended to. ValueError for shapes that do not fit, TypeError unless z and the weights share
-    one floating dtype and the mask is boolean. Source: Jumper et al. 2021, supplement, algorithms 13 and 14.
+    one floating dtype, the mask is boolean and ``ending`` True or False. Source: Jumper et al. 2021, supplement, algorithms 13
+    and 14.
     """
-    _ATTENTION.fit("evoformer.triangle_attention", z=z, **weights._asdict())
+    _check_choice("evoformer.triangle_attention", "ending", ending)
+    _fit(_ATTENTION, "evoformer.triangle_attention", TriangleAttentionWeights, weights, z=z)
     _check_mask("evoformer.triangle_attention", mask, z)
     gamma, beta, W_b, *heads = weights
     x = layer_norm(z, gamma, beta, eps)
@@ -189,7 +206,10 @@ def block(
     The mask says which residues take part: padding does not. Errors are those of the parts. In training AlphaFold drops whole
     rows or columns of some updates; here none is. Source: Jumper et al. 2021, supplement, algorithm 6.
     """
+    if not isinstance(weights, BlockWeights):
+        raise _refuse.kind("evoformer.block", "weights", "BlockWeights", weights)
     residues = pairs = None
+    _check_mask("evoformer.block", mask, m, 1)
     if mask is not None:
         residues, pairs = mask.unsqueeze(-2), mask.unsqueeze(-1) & mask.unsqueeze(-2)
     m = m + row_attention(m, z, weights.row, eps, residues)
@@ -218,13 +238,22 @@ def _attend(x: Tensor, bias: Tensor | None, heads: list[Tensor], mask: Tensor | 
     return F.linear(gates * beside(found), W_o.mT, b_o)
 
 
-def _check_mask(formula: str, mask: Tensor | None, data: Tensor) -> None:
-    """Refuse a mask that is not boolean, or not of the two axes before the last of the data."""
+def _check_choice(formula: str, name: str, given: object) -> None:
+    """Refuse what is neither True nor False: every word is true in Python."""
+    if not isinstance(given, bool):
+        raise _refuse.kind(formula, name, "True or False", given)
+
+
+def _check_mask(formula: str, mask: Tensor | None, data: Tensor, axes: int = 2) -> None:
+    """Refuse a mask that is not boolean, or not of so many axes before the last of the data (... _ _ c)."""
     if mask is None:
         return
     if mask.dtype != torch.bool:
         raise _refuse.dtypes(formula, "a boolean mask, True = takes part", mask=mask)
-    first, second = data.shape[-3:-1]
-    if mask.dim() < 2 or mask.shape[-2] not in (1, first) or mask.shape[-1] not in (1, second):
-        raise _refuse.shapes(formula, f"a mask that broadcasts to (... {first} {second})", mask=mask)
-    _refuse.check_belonging(formula, data.shape[:-3], 2, mask=mask)
+    own = data.shape[-1 - axes : -1]
+    if mask.dim() < axes or any(
+        size not in (1, whole) for size, whole in zip(mask.shape[-axes:], own, strict=False)
+    ):
+        expected = f"a mask that broadcasts to (... {' '.join(map(str, own))})"
+        raise _refuse.shapes(formula, expected, mask=mask)
+    _refuse.check_belonging(formula, data.shape[:-3], axes, mask=mask)

@@ -18,7 +18,8 @@ class Block(nn.Module):
 
     ``parts`` holds the weights of each part by the statement's letters: ``parts["row"]["W_q"]``. Fresh weights are AlphaFold's:
     gates are nearly open whatever comes (matrices 0, biases 1), and what each part adds last is 0, so that a fresh block changes
-    nothing; the other matrices are normal with variance 1 over what they read. ValueError for a size below 1.
+    nothing; the other matrices are normal with variance 1 over what they read. ValueError for a size below 1 and for
+    an ``eps`` that is not above 0.
     """
 
     def __init__(
@@ -40,6 +41,8 @@ class Block(nn.Module):
         if min(sizes.values()) < 1:
             got = ", ".join(f"{name} {size}" for name, size in sizes.items())
             raise ValueError(f"evoformer.block: expected sizes of at least 1; got {got}")
+        if not eps > 0:
+            raise ValueError(f"evoformer.block: expected eps > 0; got eps {eps!r}")
         self.eps = eps
         own = {
             "alignment": {"d": c_m, "f": factor * c_m},

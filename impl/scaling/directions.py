@@ -39,18 +39,25 @@ def draw_direction(module: nn.Module, generator: Generator | None = None) -> dic
     """A random direction for every parameter of a module, by name: normal entries, each filter's part as long as the filter.
 
     A filter is what stands at one place of a weight's first axis, as in ``nn.Linear``, ``nn.Embedding`` and ``nn.Conv2d``. What
-    has no second axis, biases and gains, is left out: its part is 0. ValueError for transposed convolutions, whose filters stand
-    on the second. ``torch.func.functional_call`` takes ``{name: weight + t * direction[name]}``.
+    has no second axis, biases and gains, is left out: its part is 0. So are gains and biases of a normalization over several
+    axes. ValueError for transposed convolutions, whose filters stand on the second. ``torch.func.functional_call`` takes
+    ``{name: weight + t * direction[name]}``.
     """
+    if not isinstance(module, nn.Module):
+        raise _refuse.kind("scaling.draw_direction", "module", "a torch.nn.Module", module)
+    gains = set[int]()
     for name, part in module.named_modules():
         if isinstance(part, nn.modules.conv._ConvTransposeNd):
             raise ValueError(
-                f"scaling.draw_direction: expected filters on the first axis; {name} is a transposed convolution"
+                f"scaling.draw_direction: expected filters on the first axis; {name or 'the module'} is a transposed "
+                "convolution"
             )
+        if isinstance(part, (nn.LayerNorm, nn.RMSNorm)):
+            gains |= set(map(id, part.parameters(recurse=False)))
     found = {}
     for name, weight in module.named_parameters():
         drawn = torch.zeros_like(weight, requires_grad=False)
-        if weight.ndim > 1:
+        if weight.ndim > 1 and id(weight) not in gains:
             drawn.normal_(generator=generator)
             drawn = filter_normalised(weight.detach().flatten(1), drawn.flatten(1)).view_as(weight)
         found[name] = drawn

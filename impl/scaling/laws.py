@@ -1,5 +1,6 @@
 """The loss of a language model as a power of its parameters, its text and its compute."""
 
+from math import inf
 from typing import NamedTuple
 
 import torch
@@ -7,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
+from impl._transforms import readable
 from impl.recurrent.cells import wide
 
 
@@ -44,14 +46,18 @@ def kaplan(
     """L(N) = (N_c/N)^α_N, L(D), L(C), and L(N, D) = ((N_c/N)^(α_N/α_D) + D_c/D)^α_D. Statement: ``scaling.kaplan``.
 
     N counts parameters without embeddings, D tokens; losses are in nats a token. The joint law is computed in logarithms, so
-    that neither share overflows. ValueError for shapes that do not broadcast and for constants that are not above 0, TypeError
-    unless N, D and C share one floating dtype, which is also the results'. Source: Kaplan et al. 2020, "Scaling Laws for Neural
+    that neither share overflows. ValueError for shapes that do not broadcast, for constants that are not finite and above 0, and
+    for numbers below 0 where looking at them is free; TypeError unless N, D and C share one floating dtype, which is also the
+    results'. Source: Kaplan et al. 2020, "Scaling Laws for Neural
     Language Models", equations 1.1 to 1.5.
     """
     _refuse.check_floating("scaling.kaplan", N=N, D=D, C=C)
     constants = Constants(N_c, D_c, C_c, alpha_N, alpha_D, alpha_C)
-    if not min(constants) > 0:
-        raise ValueError(f"scaling.kaplan: expected constants above 0; got {constants}")
+    if not all(0 < constant < inf for constant in constants):
+        raise ValueError(f"scaling.kaplan: expected finite constants above 0; got {constants}")
+    for name, x in (("N", N), ("D", D), ("C", C)):
+        if readable(x) and (x < 0).any():
+            raise ValueError(f"scaling.kaplan: expected {name} of at least 0; got {x.min().item()}")
     try:
         _refuse.broadcast_shapes(N.shape, D.shape, C.shape)
     except RuntimeError:

@@ -71,9 +71,11 @@ def encoder(
     normalization. Statement: ``vision.encoder``.
 
     Row 0 is the class token's. ``eps`` is the original's unless given; transformers has 1e-12. ValueError for shapes that do not
-    fit, else errors are those of the parts.
+    fit, TypeError for weights that are not ``LayerWeights``, else errors are those of the parts.
     """
     _ENCODER.fit("vision.encoder", z=z, cls=cls, P=P)
+    if not isinstance(weights, LayerWeights):
+        raise _refuse.kind("vision.encoder", "weights", "LayerWeights", weights)
     x = torch.cat((cls.expand(*z.shape[:-2], 1, -1), z), -2) + P
     for own in _refuse.layers("vision.encoder", weights):
         x = layer(x, own, eps, norm=norm, activation=activation, approximation=approximation)

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
+from impl import _refuse
 from impl._placement import Placement
 from impl.bert.layers import draw
 from impl.transformer import Encoder, EncoderLayer
@@ -52,7 +53,8 @@ class ViT(nn.Module):
         """Logits (... K); where there is no head, the features of all tokens.
 
         An image of another size than ``config.image`` is a ValueError, unless positions are to be interpolated for it
-        (``interpolate=True``); so are sides that are no multiples of a patch's, and other channels.
+        (``interpolate=True``); so are sides that are no multiples of a patch's, and other channels. TypeError for an image
+        whose dtype is not that of the weights.
         """
         y = self.features(image, interpolate=interpolate)
         return y if self.head is None else self.head(y[..., 0, :])
@@ -84,6 +86,7 @@ class ViT(nn.Module):
         """What the first layer reads."""
         patch = self.config.patch
         pixels = cut("ViT", image, self.config.channels, patch)
+        _refuse.check_floating("ViT", image=image, weights=self.cls)
         size = tuple(image.shape[-2:])
         if size != (self.config.image, self.config.image) and not interpolate:
             raise ValueError(

@@ -134,6 +134,9 @@ triangle_multiplication = Formula(
             0,
         ),
     ),
+    notes="As the paper has it, the first edge of a pair (k, i) is multiplied by the second of (k, j). The published code, for "
+    "edges that come in, multiplies the first of (k, j) by the second of (k, i): its weights of that update fit what is stated "
+    "here with the two projections exchanged, gates and biases too. For edges that go out the two agree.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

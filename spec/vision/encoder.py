@@ -98,7 +98,10 @@ encoder = Formula(
             mutant="class_behind",
         ),
         pitfall("a class token without a position", mutant="class_without_position"),
-        pitfall("GELU's form with tanh in its place", convention="approximation"),
+        pitfall(
+            "weights that the original code trained, which go with GELU's form with tanh, read with Φ itself; or the other way",
+            convention="approximation",
+        ),
         pitfall("order expected to matter without positions", theorem="permutation_equivariant"),
     ),
     sources=(paper("dosovitskiy2021", "section 3.1, eqs. 1–4"), paper("xiong2020", "figure 1 (b)")),
@@ -134,7 +137,8 @@ encoder = Formula(
     ),
     notes="The base, large and huge models have L = 12, 24, 32, d_model = 768, 1,024, 1,280, h = 12, 16, 16, "
     "d_ff = 4·d_model and d_k = d_v = 64, 64, 80. For images of another size than it was trained on, P is read as a grid and "
-    "interpolated, which is no part of what is stated here.",
+    "interpolated, which is no part of what is stated here. The original code takes JAX's GELU, whose default is the form with "
+    "tanh: its weights were trained with that. transformers reads them with Φ itself.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

@@ -41,3 +41,22 @@ def test_a_record_is_read_as_it_was_written_and_drawn(result, tmp_path, capsys):
     with pytest.raises(SystemExit):
         scaling.main(["--steps", "3"])
     assert "expected steps >= 20; got 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--record", "."], "--record: expected a file; . is a folder"),
+        (["--draw", "7.txt"], "--draw: expected a name that ends in "),
+        (["--draw", "file/7.svg"], "--draw: expected a folder that can be written to; file: "),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(given, said, tmp_path, monkeypatch, capsys):
+    """A folder, an ending that no picture has, a folder that is a file; one that is missing is made."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(scaling, "run", lambda *_: pytest.fail("it was trained"))
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit):
+        scaling.main(["--record", "new/7.json", *given])
+    assert said in capsys.readouterr().err
+    assert given[0] == "--record" or (tmp_path / "new").is_dir()

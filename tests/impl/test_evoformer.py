@@ -9,7 +9,10 @@ from impl.evoformer import (
     Block,
     TriangleAttentionWeights,
     TriangleMultiplicationWeights,
+    block,
     gated_attention,
+    outer_product_mean,
+    row_attention,
     triangle_attention,
     triangle_multiplication,
 )
@@ -63,8 +66,8 @@ def test_a_block_has_as_many_parameters_as_stated():
 def test_weights_drawn_from_a_generator_are_the_same_again():
     """``reset_parameters`` draws from the generator that it is given."""
     one, two = Block(C_M, C_Z, **SIZES), Block(C_M, C_Z, **SIZES)
-    for block in (one, two):
-        block.reset_parameters(torch.Generator().manual_seed(3))
+    for each in (one, two):
+        each.reset_parameters(torch.Generator().manual_seed(3))
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
 
 
@@ -120,3 +123,60 @@ def test_what_does_not_fit_is_refused_in_one_line(data):
         gated_attention(*(torch.zeros(2, 3) for _ in range(5)))
     with pytest.raises(ValueError, match=r"^evoformer\.block: expected sizes of at least 1; got .*heads 0"):
         Block(C_M, C_Z, heads=0)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (
+            lambda w, m, z: triangle_multiplication(z, w.outgoing, 1e-5, "outgoing"),
+            TypeError,
+            "evoformer.triangle_multiplication: expected True or False as incoming; got 'outgoing'",
+        ),
+        (
+            lambda w, m, z: triangle_attention(z, w.starting, 1e-5, None),
+            TypeError,
+            "evoformer.triangle_attention: expected True or False as ending; got None",
+        ),
+        (
+            lambda w, m, z: row_attention(m, z, w.column, 1e-5),
+            TypeError,
+            "evoformer.row_attention: expected RowAttentionWeights as weights; got ColumnAttentionWeights",
+        ),
+        (
+            lambda w, m, z: row_attention(m, z, w.row._replace(b_o=None), 1e-5),
+            TypeError,
+            "evoformer.row_attention: expected a tensor as b_o; got None",
+        ),
+        (
+            lambda w, m, z: block(m, z, tuple(w), 1e-5),
+            TypeError,
+            "evoformer.block: expected BlockWeights as weights; got tuple",
+        ),
+        (
+            lambda w, m, z: block(m, z, w, 1e-5, torch.ones(N_RES)),
+            TypeError,
+            "evoformer.block: expected a boolean mask, True = takes part; got mask float32",
+        ),
+        (
+            lambda w, m, z: block(m, z, w, 1e-5, torch.tensor(True)),
+            ValueError,
+            "evoformer.block: expected a mask that broadcasts to (... 5); got mask ()",
+        ),
+        (
+            lambda w, m, z: outer_product_mean(m[:, :0], w.outer, 1e-5),
+            ValueError,
+            "evoformer.outer_product_mean: expected at least one sequence to take a mean of; got m (2, 0, 5, 7)",
+        ),
+        (
+            lambda w, m, z: Block(C_M, C_Z, eps=float("nan")),
+            ValueError,
+            "evoformer.block: expected eps > 0; got eps nan",
+        ),
+    ],
+)
+def test_what_would_be_computed_as_something_else_is_refused_in_one_line(call, error, said, data):
+    """Words for truth values, weights of another part, masks of no residues, a mean of nothing, an ε that is none."""
+    with pytest.raises(error, match=f"^{re.escape(said)}$"):
+        call(drawn_block().weights, *data)

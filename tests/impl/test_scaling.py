@@ -70,6 +70,8 @@ def test_a_direction_is_as_long_as_each_filter_and_leaves_biases_and_gains(rando
             lengths = [part.flatten(1).norm(dim=1) for part in (found[name], weight.detach())]
             torch.testing.assert_close(*lengths)
     assert not any(each.requires_grad for each in found.values())
+    for norm in (nn.LayerNorm((2, 3)), nn.RMSNorm((2, 3))):  # gains, though they have two axes
+        assert not any(each.any() for each in draw_direction(norm).values())
 
 
 def test_rescaled_layers_give_the_same_network_along_their_directions_and_one_filter_does_not(
@@ -110,6 +112,19 @@ def test_a_law_is_found_in_losses_that_follow_it_though_one_of_them_is_wrong():
         assert fit(SIZES, losses, offset=offset > 0, resamples=5).power == pytest.approx(0.3, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("offset", "scale", "power"), [(0.0, 8.8e13, 0.076), (1.5, 1e3, 0.01), (1.5, 1e3, 4.0)]
+)
+def test_a_law_is_found_in_exact_losses_however_flat_or_steep_it_is(offset, scale, power):
+    """Where there is no offset, too; every number is in its own interval, but for rounding."""
+    x = torch.logspace(3, 6, 8, dtype=torch.float64)
+    found = fit(x, offset + (scale / x) ** power, resamples=100)
+    for name, expected in (("offset", offset), ("scale", scale), ("power", power)):
+        value, (low, high) = getattr(found, name), getattr(found, f"{name}_interval")
+        assert value == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert low - 1e-9 * value <= value <= high + 1e-9 * value
+
+
 def test_intervals_are_as_wide_as_losses_scatter():
     """Of absolute residuals, which count where they are large: √(π/2) times 2·1.28 standard errors of a line, for 80 %."""
     x = SIZES.repeat(5)
@@ -133,17 +148,27 @@ def test_what_cannot_be_used_is_refused_in_one_line(normal):
             lambda: kaplan(x, x[:3], x, *EACH),
             "scaling.kaplan: expected shapes that broadcast; got N (7,), D (3,)",
         ),
-        (lambda: kaplan(x, x, x, *EACH._replace(N_c=0.0)), "scaling.kaplan: expected constants above 0"),
+        (
+            lambda: kaplan(x, x, x, *EACH._replace(N_c=0.0)),
+            "scaling.kaplan: expected finite constants above 0",
+        ),
+        (lambda: kaplan(x, x, x, *EACH._replace(alpha_C=float("nan"))), "alpha_C=nan"),
+        (lambda: kaplan(x, -x, x, *EACH), "scaling.kaplan: expected D of at least 0; got -10000000.0"),
         (
             lambda: filter_normalised(normal(5, 7), normal(7, 5)),
             "expected W (n m), U (... n m); got W (5, 7)",
         ),
         (lambda: fit(x[:3], x[:3]), "scaling.fit: expected more than 3 different x for 3 unknowns; got 3"),
         (lambda: fit(x, -x), "scaling.fit: expected finite x and losses above 0"),
+        (lambda: fit(x, 0 * x + 2), "scaling.fit: expected losses that tell a power; got 7 times 2.0"),
         (lambda: fit(x, x, level=1.0), "scaling.fit: expected 0 < level < 1"),
-        (lambda: draw_direction(nn.ConvTranspose2d(2, 3, 5)), "expected filters on the first axis"),
+        (lambda: draw_direction(nn.ConvTranspose2d(2, 3, 5)), "the module is a transposed convolution"),
     ):
         with pytest.raises(ValueError) as caught:  # noqa: PT011  (its text is compared)
             call()
         assert said in str(caught.value)
         assert "\n" not in str(caught.value)
+    with pytest.raises(
+        TypeError, match=r"^scaling.draw_direction: expected a torch.nn.Module as module; got T"
+    ):
+        draw_direction(x)

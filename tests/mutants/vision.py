@@ -93,9 +93,10 @@ wrong(
 )(patches_of(bias=lambda b, W: b.detach() + 0 * b))
 right(PATCHES, "by_convolution", "A convolution whose stride is its kernel.")(
     lambda image, W, b: (
-        F.conv2d(image.flatten(0, -4), W.movedim(-1, 0), b, stride=W.shape[1])
+        F.conv2d(image.reshape(-1, *image.shape[-3:]), W.movedim(-1, 0), b, stride=W.shape[1])
         .flatten(-2)
-        .mT.unflatten(0, image.shape[:-3])
+        .mT.unflatten(0, (*image.shape[:-3], 1))
+        .squeeze(image.dim() - 3)
     )
 )
 

@@ -40,11 +40,13 @@ def test_an_image_that_cannot_be_cut_is_refused(normal):
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_positions_that_do_not_fit_are_refused(model, normal):
-    """One row for each patch and one more; a square of them to interpolate."""
+def test_positions_and_weights_that_do_not_fit_are_refused(model, normal):
+    """One row for each patch and one more; a square of them to interpolate; and weights without names."""
     weights = to_classifier(model)
     rest = [weights[name] for name in ("weights", "gamma_0", "beta_0")]
     with pytest.raises(ValueError, match=r"^vision.encoder: expected z \(... n d_model\)"):
         encoder(normal(4, 14, dtype=torch.float64), weights["cls"], weights["P"], *rest)
+    with pytest.raises(TypeError, match=r"^vision.encoder: expected LayerWeights as weights; got tuple$"):
+        encoder(normal(9, 14, dtype=torch.float64), weights["cls"], weights["P"], tuple(rest[0]), *rest[1:])
     with pytest.raises(ValueError, match=r"^vision.positions_of_size: expected P \(n·n\+1 d\)"):
         positions_of_size(weights["P"][:-1], 2, 2)

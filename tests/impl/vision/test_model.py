@@ -94,9 +94,21 @@ def test_dropout_is_where_it_is_asked_for_and_equal_seeds_give_equal_weights(con
         ({"eps": float("inf")}, "a finite number for eps; got eps inf"),
         ({"std": -1.0}, "std >= 0; got std -1.0"),
         ({"dropout": 1.0}, "0 <= dropout < 1; got dropout 1.0"),
+        ({"std": -1.0}, "a finite std >= 0; got std -1.0"),
+        ({"std": float("nan")}, "a finite std >= 0; got std nan"),
     ],
 )
 def test_what_cannot_be_built_is_refused_in_one_line(change, said, config):
     """With what was expected and what was given."""
     with pytest.raises(ValueError, match=f"^ViTConfig: expected {re.escape(said)}$"):
         replace(config, **change)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_images_of_another_dtype_than_the_weights_are_refused_in_one_line(dtype, model, images):
+    """Both are named."""
+    with pytest.raises(
+        TypeError, match=r"^ViT: expected one floating dtype; got image \w+, weights float64$"
+    ):
+        model(images.to(dtype))
