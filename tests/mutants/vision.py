@@ -91,26 +91,17 @@ wrong(
 wrong(
     PATCHES, "patch_bias_frozen", "No gradient reaches the bias.", cause=r"gradient.*\bb\b|\bb\b.*gradient"
 )(patches_of(bias=lambda b, W: b.detach() + 0 * b))
-right(PATCHES, "by_convolution", "A convolution whose stride is its kernel.")(
-    lambda image, W, b: (
-        F.conv2d(image.reshape(-1, *image.shape[-3:]), W.movedim(-1, 0), b, stride=W.shape[1])
-        .flatten(-2)
-        .mT.unflatten(0, (*image.shape[:-3], 1))
-        .squeeze(image.dim() - 3)
-    )
-)
 
 
 @right(PATCHES)
-def pixel_by_pixel(image, W, b):
-    """A sum over the pixels of a patch, each a picture of its own."""
-    C, p, _, _ = W.shape
-    grid = b
-    for c in range(C):
-        for u in range(p):
-            for v in range(p):
-                grid = grid + image[..., c, u::p, v::p, None] * W[c, u, v]
-    return rows(grid)
+def channel_by_channel(image, W, b):
+    """A sum over the channels, each a picture of its own, cut by a view."""
+    p, z = W.shape[1], 0
+    for x, of in zip(image.unbind(-3), W, strict=True):
+        n_r, n_c = x.shape[-2] // p, x.shape[-1] // p
+        cut = x.reshape(*x.shape[:-2], n_r, p, n_c, p).movedim(-3, -2).flatten(-2).flatten(-3, -2)
+        z = z + cut @ of.flatten(0, 1)
+    return z + b
 
 
 # The encoder --------------------------------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ RIGHT = {
     "objectives.autoregressive": ("by_log_sum_exp",),
     "objectives.distillation": ("by_kl_div",),
     "objectives.warmup": ("by_cases",),
-    "vision.patches": ("by_convolution",),
+    "vision.patches": ("channel_by_channel",),
     "decoding.beam": ("prompt_by_prompt",),
 }
 
