@@ -257,9 +257,12 @@ wrong(
     "Normalises along the sequence, not along the components.",
     cause="wrong axis|must not read",
 )(lambda q, k: unit(q.mT).mT @ unit(k.mT))
-wrong(COSINE, "cosine_scaled", "Divides by √d_k besides.", cause=r"is divided by √\(?d_k|1/√d_k times")(
-    lambda q, k: cosines(q, k) / math.sqrt(q.shape[-1])
-)
+wrong(
+    COSINE,
+    "cosine_scaled",
+    "Divides by √d_k besides.",
+    cause=r"is divided by √\(?d_k|length.* is multiplied by √\(?d_k|1/√d_k times",
+)(lambda q, k: cosines(q, k) / math.sqrt(q.shape[-1]))
 
 
 def square_sum(x):
