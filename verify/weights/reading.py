@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,8 @@ def read_checkpoint(folder: Path) -> Checkpoint:
             raise Unusable(f"{folder}: expected finite numbers in {name!r}; got some that are not")
         return tensors[name]
 
-    if any(name.startswith(f"{family.within}.{depth}.") for name in tensors):
+    layer = re.compile(rf"{re.escape(family.within)}\.(\d+)\.")
+    if any(found and int(found[1]) >= depth for found in map(layer.match, tensors)):
         raise Unusable(
             f"{folder}: expected {depth} layers, as {family.sizes[1]!r} says; the checkpoint has more"
         )

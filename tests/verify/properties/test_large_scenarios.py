@@ -234,4 +234,4 @@ def test_what_ends_at_a_thousand_is_found(wrong):
     report = check(wrong, "attention.scaled_dot_product", max_examples=5, dtypes=("float32",))
     assert report.verdict == "falsified"
     bad = next(c for c in report.falsified if c.name == "robustness: large sizes")
-    assert bad.counterexample.regime == "made small from large sizes: m = 4111"
+    assert bad.counterexample.regime.endswith("large sizes: m = 4111")

@@ -101,17 +101,50 @@ def _not_a_number(tensors: dict[str, torch.Tensor]) -> None:
     [
         (_not_a_number, "expected finite numbers in 'encoder.layer.1.output.dense.bias'"),
         (_cut("embeddings.LayerNorm.weight", None), "of shape (22,); got (1, 22)"),
-        (_cut("embeddings.word_embeddings.weight", slice(9)), "the table of words has a row of, 9 in all; got 'muddy'"),
-        (_cut("embeddings.token_type_embeddings.weight", slice(1)), "expected one text"),
+        (_cut("embeddings.word_embeddings.weight", slice(9)), "as 'vocab_size' says; got 9"),
+        (lambda tensors: tensors.update({"encoder.layer.9.a": torch.ones(1)}), "says; the checkpoint has more"),
     ],
 )  # fmt: skip
-def test_tables_that_a_text_does_not_fit_are_refused(
+def test_tensors_that_are_not_what_the_settings_say_are_refused(
     folder: Path, tmp_path: Path, change: Callable[[dict[str, torch.Tensor]], Any], says: str
 ) -> None:
     """Before anything is evaluated, in one line."""
     with pytest.raises(Unusable) as refused:
-        sentences(read_checkpoint(copied(folder, tmp_path, change)), TEXTS)
+        read_checkpoint(copied(folder, tmp_path, change))
     assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "rows", "says"),
+    [
+        ("word", "vocab_size", 9, "the table of words has a row of, 9 in all; got 'muddy'"),
+        ("token_type", "type_vocab_size", 1, "expected one text"),
+    ],
+)
+def test_tables_that_a_text_does_not_fit_are_refused(
+    folder: Path, tmp_path: Path, table: str, key: str, rows: int, says: str
+) -> None:
+    """Before anything is evaluated, in one line."""
+    found = copied(folder, tmp_path, _cut(f"embeddings.{table}_embeddings.weight", slice(rows)))
+    config = found / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {key: rows}))
+    with pytest.raises(Unusable) as refused:
+        sentences(read_checkpoint(found), TEXTS)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("model_type", ["bert"]), ("hidden_act", {"gelu": 1}), ("hidden_act", None)]
+)
+def test_settings_that_are_no_words_are_refused(folder: Path, tmp_path: Path, key: str, value: Any) -> None:
+    """A list is no name of a kind, and has no hash."""
+    found = copied(folder, tmp_path, lambda tensors: None)
+    config = found / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {key: value}))
+    with pytest.raises(Unusable, match="expected") as refused:
+        read_checkpoint(found)
     assert "\n" not in str(refused.value)
 
 
