@@ -129,8 +129,6 @@ RIGHT = {
     "feedforward.gelu": ("by_complement",),
     "normalization.add_norm": ("means_added",),
     "transformer.output": ("by_logarithms",),
-    "evoformer.triangle_multiplication": ("by_matrix_products",),
-    "evoformer.triangle_attention": ("by_letters",),
     "transformer.cost": ("by_rounding_up",),
     "similarity.cosine": ("unit_vectors",),
     "scaling.kaplan": ("by_logarithms",),
