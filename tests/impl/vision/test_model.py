@@ -94,7 +94,6 @@ def test_dropout_is_where_it_is_asked_for_and_equal_seeds_give_equal_weights(con
         ({"eps": float("inf")}, "a finite number for eps; got eps inf"),
         ({"std": -1.0}, "std >= 0; got std -1.0"),
         ({"dropout": 1.0}, "0 <= dropout < 1; got dropout 1.0"),
-        ({"std": -1.0}, "std >= 0; got std -1.0"),
         ({"std": float("nan")}, "a finite number for std; got std nan"),
     ],
 )
