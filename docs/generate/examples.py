@@ -92,6 +92,8 @@ def _value(
     if item.domain == "boolean":
         return random.random(shape) < 0.5
     drawn = random.standard_normal(shape) if draw is None or item.role != "data" else draw(random, shape)
+    if item.domain in ("positive", "nonnegative"):
+        drawn = np.abs(drawn)
     return torch.tensor(drawn).to(getattr(torch, dtype)).double().numpy()
 
 
