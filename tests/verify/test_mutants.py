@@ -130,7 +130,7 @@ RIGHT = {
     "normalization.add_norm": ("means_added",),
     "transformer.output": ("by_logarithms",),
     "transformer.cost": ("by_rounding_up",),
-    "similarity.cosine": ("unit_vectors",),
+    "similarity.cosine": ("unit_vectors", "plain"),
     "scaling.kaplan": ("by_logarithms",),
     "scaling.filter_normalised": ("by_mean_squares",),
     "scores.dot": ("left_to_right",),

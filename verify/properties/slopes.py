@@ -115,11 +115,17 @@ def expect_batch_gradients(
 
     An implementation may add all the terms of a parameter's gradient in one sum, as many times longer as there are members;
     what the members' own bounds charge to a term grows by that factor, and each member's share is one term more. Of inputs that
-    have no gradient nothing is said.
+    have no gradient nothing is said, nor of the data of a member of which no output is asked for: they reach nothing else.
     """
     wrt = [name for name in wrt if name in differentiable(judge)]
+    data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"} - {*shared}
     if not example.batch:
-        return expect_gradients(judge, example.inputs, example.cotangents, wrt, example.dtype)
+        single = expect_gradients(judge, example.inputs, example.cotangents, wrt, example.dtype)
+        silent = data if _asks_nothing(judge, example.cotangents) else ()
+        return {
+            name: replace(of, bound=np.full_like(of.bound, np.inf)) if name in silent else of
+            for name, of in single.items()
+        }
     points = [
         (
             example.single(judge.formula, place),
@@ -129,12 +135,13 @@ def expect_batch_gradients(
     ]
     every = expect_gradients_at(judge, points, wrt, example.dtype)
     unit = Precision.of(example.dtype, judge.conventions["intermediates"]).operations.unit
-    data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"} - {*shared}
+    unasked = [_asks_nothing(judge, cotangents) for _, cotangents in points]
     found = {}
     for name in wrt:
         value = np.stack([part[name].value for part in every])
         bound = np.stack([part[name].bound for part in every])
         if name in data:
+            bound[unasked] = np.inf
             shape = (*example.batch, *value.shape[1:])
             found[name] = Expected(name, value.reshape(shape), bound.reshape(shape))
             continue
@@ -142,6 +149,11 @@ def expect_batch_gradients(
             room = len(every) * (bound + unit * np.abs(value)).sum(0)
             found[name] = Expected(name, value.sum(0), np.where(np.isfinite(room), room, np.inf))
     return found
+
+
+def _asks_nothing(judge: Judge, cotangents: Mapping[str, Any]) -> bool:
+    """Whether all upstream gradients are 0, as they are where the statement says nothing of any output."""
+    return judge.partial and not any(map(np.any, cotangents.values()))
 
 
 def _lines(judge: Judge, gradient: Derivative) -> Flat:
