@@ -5,9 +5,12 @@ cross-attention's C_q … C_o and the normalization beside it; the network and t
 cross-attention. Padding at the end of a target needs no mask: no token of the target sees what comes after it.
 """
 
+from collections.abc import Callable
+
 from spec.attention.masks import FULLY_MASKED
 from spec.attention.multi_head import multi_head
 from spec.feedforward.relu import relu
+from spec.language.lines import LineChoice
 from spec.normalization.add_norm import add_norm
 from spec.normalization.layer_norm import layer_norm
 from spec.transformer.parts import (
@@ -78,6 +81,37 @@ ONE_TOKEN = {
     "eps": "3/4",
 }
 
+
+def join_sublayers(
+    gathered: Callable[[Tensor], Applied],
+    asked: Callable[[Tensor], Applied],
+    worked: Callable[[Tensor], Definition],
+) -> LineChoice:
+    """The lines of a layer, from what rows gather of each other, what they ask of the source, and the line of its network."""
+    return lines_by_convention(
+        "norm",
+        post=(
+            define(g, gathered(y)),
+            define(s[i], add_norm(y[i], g[i], gamma_1, beta_1, eps)),
+            define(c, asked(s)),
+            define(t[i], add_norm(s[i], c[i], gamma_2, beta_2, eps)),
+            worked(t),
+            define(z[i], add_norm(t[i], f[i], gamma_3, beta_3, eps)),
+        ),
+        pre=(
+            define(u[i], layer_norm(y[i], gamma_1, beta_1, eps)),
+            define(g, gathered(u)),
+            define(s[i, l], y[i, l] + g[i, l]),
+            define(v[i], layer_norm(s[i], gamma_2, beta_2, eps)),
+            define(c, asked(v)),
+            define(t[i, l], s[i, l] + c[i, l]),
+            define(w[i], layer_norm(t[i], gamma_3, beta_3, eps)),
+            worked(w),
+            define(z[i, l], t[i, l] + f[i, l]),
+        ),
+    )
+
+
 decoder_layer = Formula(
     "transformer.decoder_layer",
     "Decoder layer",
@@ -88,27 +122,10 @@ decoder_layer = Formula(
     sizes={m: "tokens of the target", n: "tokens of the source", **WIDTHS},
     inputs=(y, x, *WEIGHTS, eps, mask),
     lines=(
-        lines_by_convention(
-            "norm",
-            post=(
-                define(g, multi_head(y, y, *SELF, causal)),
-                define(s[i], add_norm(y[i], g[i], gamma_1, beta_1, eps)),
-                define(c, multi_head(s, x, *CROSS, mask)),
-                define(t[i], add_norm(s[i], c[i], gamma_2, beta_2, eps)),
-                define(f[i], relu(t[i], *NETWORK)),
-                define(z[i], add_norm(t[i], f[i], gamma_3, beta_3, eps)),
-            ),
-            pre=(
-                define(u[i], layer_norm(y[i], gamma_1, beta_1, eps)),
-                define(g, multi_head(u, u, *SELF, causal)),
-                define(s[i, l], y[i, l] + g[i, l]),
-                define(v[i], layer_norm(s[i], gamma_2, beta_2, eps)),
-                define(c, multi_head(v, x, *CROSS, mask)),
-                define(t[i, l], s[i, l] + c[i, l]),
-                define(w[i], layer_norm(t[i], gamma_3, beta_3, eps)),
-                define(f[i], relu(w[i], *NETWORK)),
-                define(z[i, l], t[i, l] + f[i, l]),
-            ),
+        join_sublayers(
+            lambda rows: multi_head(rows, rows, *SELF, causal),
+            lambda rows: multi_head(rows, x, *CROSS, mask),
+            lambda rows: define(f[i], relu(rows[i], *NETWORK)),
         ),
     ),
     outputs=(z,),
