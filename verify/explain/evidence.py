@@ -50,7 +50,7 @@ fewer, of whatever was computed instead (the statement bounds none but its own);
 FRESH, OF_A_BATCH, MEMBERS = 24, 4, 3
 """Fresh examples, of which every fourth is a batch, of so many members."""
 SECONDS = 5.0
-"""Processor time for what needs an evaluation of altered statements."""
+"""Processor time of this thread for what needs an evaluation of altered statements; others have no share in it."""
 
 UNEVALUABLE = (
     ArithmeticError,
@@ -91,18 +91,18 @@ class Evidence:
         self.setting, self.judge, self.caller, self.many = setting, setting.judge, setting.caller, many
         self.formula = setting.judge.formula
         self.kinds = list(kinds)
-        self.began = time.process_time()
+        self.began = time.thread_time()
         space = setting.space()
         self.dear = space.sizing.dear
 
     def restart_time(self) -> None:
         """Reset the time budget."""
-        self.began = time.process_time()
+        self.began = time.thread_time()
 
     @property
     def late(self) -> bool:
         """Whether no more time is to be spent, or another call would not return."""
-        return time.process_time() - self.began > SECONDS or self.caller.hung or self.setting.clock.over
+        return time.thread_time() - self.began > SECONDS or self.caller.hung or self.setting.clock.over
 
     # What was seen -------------------------------------------------------------------------------------------------------
 
