@@ -58,7 +58,9 @@ def test_a_mask_by_filling_leaks_nothing_of_its_undefined_rows():
     report = check(filling, "attention.softmax", conventions=chosen, max_examples=60)
     assert not report.falsified
     gradients = [c for c in report.checks if c.kind == "gradient"]
-    assert all(c.effective > 0.7 for c in gradients)  # in one of five no row is left anything, and nothing is asked
+    assert all(
+        c.effective > 0.7 for c in gradients
+    )  # in one of five no row is left anything, and nothing is asked
     first, second = (c.examples for c in gradients)
     assert first >= 30
     assert second >= 30 // LATER
