@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedFormatter, FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatter, NullFormatter
 
 from .markup import escape
 
@@ -59,7 +59,7 @@ def _svg(name: str, painter: Painter, size: tuple[float, float], caption: str) -
         painter(axes)
         for axis in (axes.xaxis, axes.yaxis):
             if axis.get_scale() == "log":
-                if not isinstance(axis.get_major_formatter(), FixedFormatter):  # else it has names of its own
+                if isinstance(axis.get_major_formatter(), LogFormatter):  # else it has names of its own
                     axis.set_major_formatter(FuncFormatter(power))
                 axis.set_minor_formatter(NullFormatter())
         out = StringIO()

@@ -36,3 +36,15 @@ def test_no_two_figures_share_an_id() -> None:
 
     ids = re.findall(r'\bid="([^"]*)"', draw("one", paint, "A figure.") + draw("other", paint, "Another."))
     assert len(ids) == len({*ids})
+
+
+def test_labels_given_with_their_ticks_stay() -> None:
+    """Losses of 1.7 and 2.2 on a logarithmic axis are not both written as 1."""
+
+    def paint(axes: Axes) -> None:
+        axes.plot([1, 10], [1.7, 2.2])
+        axes.set(yscale="log")
+        axes.set_yticks([1.7, 2.2], ["1.7", "2.2"])
+        axes.minorticks_off()
+
+    assert {"1.7", "2.2"} <= {*written(draw("labels", paint, "Two losses."))}
