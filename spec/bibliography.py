@@ -80,6 +80,14 @@ PAPERS = (
         "arXiv:1412.3555",
     ),
     Reference(
+        "dai2019",
+        "Dai, Yang, Yang, Carbonell, Le & Salakhutdinov",
+        "Transformer-XL: Attentive Language Models beyond a Fixed-Length Context",
+        2019,
+        "arXiv:1901.02860",
+        "Transformer-XL",
+    ),
+    Reference(
         "devlin2019",
         "Devlin, Chang, Lee & Toutanova",
         "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
@@ -233,6 +241,13 @@ PAPERS = (
         "Neural Machine Translation of Rare Words with Subword Units",
         2016,
         "arXiv:1508.07909",
+    ),
+    Reference(
+        "shaw2018",
+        "Shaw, Uszkoreit & Vaswani",
+        "Self-Attention with Relative Position Representations",
+        2018,
+        "arXiv:1803.02155",
     ),
     Reference(
         "szegedy2016",

@@ -23,6 +23,7 @@ from impl.attention.mixing import Attention, attend
 from impl.attention.multihead import MultiHeadAttention
 from impl.attention.projections import biased_multi_head, causal_multi_head, cross, multi_head
 from impl.attention.projections import self_ as self
+from impl.attention.relative import relative, shift_distances
 from impl.attention.sampling import hard, log_weight
 from impl.attention.steps import bahdanau_step, luong_step
 from impl.attention.weights import additive_weights, causal, scaled_dot_product, softmax
@@ -42,6 +43,8 @@ __all__ = [
     "multi_head",
     "biased_multi_head",
     "causal_multi_head",
+    "relative",
+    "shift_distances",
     "MultiHeadAttention",
     "KeyValueCache",
     "hard",

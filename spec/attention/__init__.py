@@ -10,6 +10,7 @@ FORMULAS = (
     "multi_head",
     "biased_multi_head",
     "causal_multi_head",
+    "relative",
     "hard",
     "local",
     "bahdanau_step",

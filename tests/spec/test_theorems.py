@@ -100,6 +100,18 @@ CATALOGUE = {
         "head_permutation",
         "parameters",
     },
+    "attention.relative": {
+        "four_terms",
+        "piece",
+        "distance",
+        "plain",
+        "shift",
+        "masked_shift",
+        "unmasked_shift",
+        "ahead",
+        "last_queries",
+        "prefix",
+    },
     "attention.hard": {
         "sums_to_one",
         "expectation",

@@ -27,10 +27,14 @@ class BlocksNeeded(Unprovable):
 
 
 def quotient(poly: Poly, width: Poly) -> tuple[Poly, Poly] | None:
-    """``(Q, R)`` with the polynomial equal to ``Q·width + R``, term by term; None for a width that is no single term."""
-    if len(width.terms) != 1:
+    """``(Q, R)`` with the polynomial equal to ``Q·width + R``: Q comes of the terms that the width's leading term divides, as in
+    ``i·(m + 1) + j``. None for a width in which no one term leads.
+    """
+    if not width.terms:
         return None
-    (mono, size), *_ = width.terms.items()
+    (mono, size), *others = sorted(width.terms.items(), key=lambda term: -_degree(term[0]))
+    if others and _degree(others[0][0]) == _degree(mono):
+        return None
     wanted = dict(mono.pows)
     over: dict[Mono, Fraction] = {}
     for m, c in poly.terms.items():
@@ -43,6 +47,10 @@ def quotient(poly: Poly, width: Poly) -> tuple[Poly, Poly] | None:
             over[UNIT] = Fraction(c // size)
     q = Poly(over)
     return q, poly - q * width
+
+
+def _degree(mono: Mono) -> int:
+    return sum(k for _, k in mono.pows)
 
 
 def divide_into_blocks(poly: Poly, width: Poly, facts: Facts) -> tuple[Poly, Poly]:
