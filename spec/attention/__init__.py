@@ -12,6 +12,7 @@ FORMULAS = (
     "causal_multi_head",
     "hard",
     "local",
+    "window",
     "bahdanau_step",
     "luong_step",
 )
