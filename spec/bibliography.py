@@ -325,6 +325,35 @@ PAPERS = (
     Reference(
         "li2018", "Li et al.", "Visualizing the Loss Landscape of Neural Nets", 2018, "arXiv:1712.09913"
     ),
+    Reference(
+        "child2019",
+        "Child, Gray, Radford & Sutskever",
+        "Generating Long Sequences with Sparse Transformers",
+        2019,
+        "arXiv:1904.10509",
+    ),
+    Reference(
+        "beltagy2020",
+        "Beltagy, Peters & Cohan",
+        "Longformer: The Long-Document Transformer",
+        2020,
+        "arXiv:2004.05150",
+    ),
+    Reference("jiang2023", "Jiang et al.", "Mistral 7B", 2023, "arXiv:2310.06825"),
+    Reference(
+        "wang2020",
+        "Wang, Li, Khabsa, Fang & Ma",
+        "Linformer: Self-Attention with Linear Complexity",
+        2020,
+        "arXiv:2006.04768",
+    ),
+    Reference(
+        "zaheer2020",
+        "Zaheer et al.",
+        "Big Bird: Transformers for Longer Sequences",
+        2020,
+        "arXiv:2007.14062",
+    ),
 )
 """The publications, by key."""
 

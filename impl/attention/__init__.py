@@ -27,7 +27,7 @@ from impl.attention.relative import relative, shift_distances
 from impl.attention.sampling import hard, log_weight
 from impl.attention.steps import bahdanau_step, luong_step
 from impl.attention.weights import additive_weights, causal, scaled_dot_product, softmax
-from impl.attention.windows import local
+from impl.attention.windows import local, window
 
 __all__ = [
     "softmax",
@@ -50,6 +50,7 @@ __all__ = [
     "hard",
     "log_weight",
     "local",
+    "window",
     "bahdanau_step",
     "luong_step",
 ]

@@ -1,4 +1,4 @@
-"""Local attention: a query predicts a position and looks at the keys around it."""
+"""Attention within windows: around a position that the query predicts, and sliding with the query's own place."""
 
 from typing import Literal
 
@@ -9,13 +9,17 @@ from torch import Tensor
 
 from impl import _refuse
 from impl.attention._checks import check_lead, check_mask, check_qkv
+from impl.attention.flex import SparseBackend, attend_by_rule
 from impl.attention.masks import blank, unsafe
-from impl.attention.weights import masked_softmax
+from impl.attention.weights import attend_with_weights, masked_softmax, scaled_dot_product
 from impl.scores import dot
 
-__all__ = ["local"]
+__all__ = ["local", "window"]
 
 Window = Literal["cut", "whole"]
+Sides = Literal["before", "both"]
+ROWS = 64
+"""Queries that are computed together, at least: narrower windows than this are padded to it."""
 
 
 def local(
@@ -57,6 +61,63 @@ def local(
             _, k, v = blank(q, k, v, mask)
     a = masked_softmax(dot(q, k), mask) * torch.exp(-2 * (distance / D) ** 2)
     return a @ v
+
+
+def window(
+    q: Float[Tensor, "... n d_k"],
+    k: Float[Tensor, "... m d_k"],
+    v: Float[Tensor, "... m d_v"],
+    w: int,
+    *,
+    sides: Sides = "before",
+    backend: SparseBackend = "auto",
+) -> Float[Tensor, "... n d_v"]:
+    """Scaled dot-product attention of each query to its own key and the w keys before it; with ``sides="both"`` to the w after
+    it, too. The last query stands beside the last key; a query with no key within reach gets 0. Statement: ``attention.window``.
+
+    Operations and memory grow with n·w, forward and backward: queries are taken in blocks, and keys and values are read where
+    they lie. ``backend="flex"`` is torch's FlexAttention, on CUDA alone. ValueError for shapes that do not fit or a negative w,
+    TypeError unless q, k and v share one floating dtype, NotImplementedError for a backend that the device does not have.
+    Source: Beltagy et al. 2020, "Longformer", section 3.1; Jiang et al. 2023, "Mistral 7B", section 2.
+    """
+    check_qkv("attention.window", q, k, v)
+    check_lead("attention.window", q, k, v, None)
+    if w < 0:
+        raise ValueError(f"attention.window: expected w >= 0; got {w}")
+    n, m = q.shape[-2], k.shape[-2]
+    if backend == "flex":
+        after, offset = w if sides == "both" else 0, m - n
+        return attend_by_rule(
+            "attention.window",
+            q,
+            k,
+            v,
+            lambda _, head, i, j: (j >= i + offset - w) & (j <= i + offset + after),
+        )
+    if not n or not m:
+        return attend_with_weights(q, k, v, None)[0]
+    w = min(w, max(n, m))  # no key is farther away
+    after = w if sides == "both" else 0
+    rows = min(n, max(w, ROWS))
+    blocks = -(-n // rows)
+    first, width = m - n - w, w + 1 + after
+    # A block of queries reads the keys from the first query's first key to the last query's last one.
+    span = rows + width - 1
+    k, v = (_cut(x, first, blocks * rows + width - 1).unfold(-2, span, rows).mT for x in (k, v))
+    q = F.pad(q, (0, 0, 0, blocks * rows - n)).unflatten(-2, (blocks, rows))
+    at = torch.arange(span, device=q.device)
+    ahead = at - torch.arange(rows, device=q.device).unsqueeze(-1)
+    key = at + first + rows * torch.arange(blocks, device=q.device).view(-1, 1, 1)
+    mask = (ahead >= 0) & (ahead < width) & (key >= 0) & (key < m)
+    z = scaled_dot_product(q, k, v, mask, backend=backend)
+    return z.flatten(-3, -2)[..., :n, :]
+
+
+def _cut(x: Tensor, first: int, count: int) -> Tensor:
+    """``count`` rows of x from number ``first`` on; 0 where it has none."""
+    kept = x[..., max(first, 0) : max(first + count, 0), :]
+    before = min(max(-first, 0), count)
+    return F.pad(kept, (0, 0, before, count - before - kept.shape[-2]))
 
 
 def _check(

@@ -13,6 +13,7 @@ FORMULAS = (
     "relative",
     "hard",
     "local",
+    "window",
     "bahdanau_step",
     "luong_step",
 )

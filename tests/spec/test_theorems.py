@@ -129,6 +129,17 @@ CATALOGUE = {
         "nothing_cut",
         "global",
     },
+    "attention.window": {
+        "all_before",
+        "all",
+        "own_key",
+        "out_of_reach",
+        "out_of_reach_both",
+        "rolling_cache",
+        "few_keys",
+        "few_keys_both",
+        "two_layers",
+    },
     "attention.bahdanau_step": {
         "weights",
         "convex_hull",

@@ -143,7 +143,8 @@ def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
         raise Absent(lacking)
     known = tuple(each for each in deviations() if each.occurs_on(str(task.options.get("device", "cpu"))))
     news = News(task.label, task.formula_id, known)
-    return target.load(), {"conventions": target.all_conventions, "sizes": target.sizes, "causes": news}
+    given = {"conventions": target.all_conventions, "sizes": target.sizes, "fixed": target.fixed or None}
+    return target.load(), {**given, "causes": news}
 
 
 def _own(task: Task) -> Callable[..., Any]:

@@ -33,6 +33,7 @@ class Target:
         conventions: what it does by its own convention; ours where not given.
         differs: what is legitimately different, in a sentence.
         sizes: the sizes it supports, where not all, as rules by name (see :mod:`verify.inputs.size_rules`).
+        fixed: numbers of the statement that are what they are, by name.
         needs: what of its package not every version has, in the module whose source names it, as
             ``nn.functional.linear_cross_entropy``.
         cpu_only: whether it works on the CPU alone.
@@ -48,6 +49,7 @@ class Target:
     keywords: dict[str, Any] = field(default_factory=dict)
     needs: str = ""
     cpu_only: bool = False
+    fixed: dict[str, float] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

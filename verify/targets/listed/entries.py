@@ -35,6 +35,8 @@ ONE_WIDTH = {"d_v": "d_k", "d_model": "h*d_k"}
 """The sizes of modules that divide d_model among the heads."""
 SHORT = {**ONE_WIDTH, "N": "n*any"}
 """Those of models of texts that are not longer than their tables of positions."""
+NO_FEWER_KEYS = {"m": "n + any - 1"}
+"""As many keys as queries, or more, as with a cache."""
 EVEN = {"d": "4|6|14|26|62|134"}
 """Widths that hold sines and cosines alike, and more than a pair of them."""
 NO_BIAS = "its biases are 0"

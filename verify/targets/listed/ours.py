@@ -17,6 +17,8 @@ FURTHER = (
     ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
     ours("attention.multi_head", backend="math"),
     ours("attention.local", {"window": "whole"}, window="whole"),
+    ours("attention.window", {"sides": "both"}, sides="both"),
+    ours("attention.window", backend="math"),
     ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
     replace(ours("positional.sinusoidal", {"frequencies": "closed"}, frequencies="closed"), sizes=EVEN),
     ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),

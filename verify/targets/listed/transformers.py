@@ -10,6 +10,7 @@ from verify.targets.listed.entries import (
     GPT1_MASK,
     GPT1_SIZES,
     NO_BIAS,
+    NO_FEWER_KEYS,
     NONE_ASKED,
     ONE_MEAN,
     ONE_WIDTH,
@@ -49,6 +50,23 @@ TRANSFORMERS = (
         "huggingface:eager",
         {"fully_masked": "mean"},
         "adds finfo.min to masked scores, so that a fully masked row is the mean",
+    ),
+    *(
+        Target(
+            "transformers",
+            f"sliding_window_{shown}_mask_function({backend})",
+            "attention.window",
+            "sparse:transformers_window",
+            {"sides": sides},
+            differs,
+            NO_FEWER_KEYS,
+            {"backend": backend, "sides": sides},
+        )
+        for shown, backend, sides, differs in (
+            ("causal", "sdpa", "before", "its window of w + 1 counts the query's own key"),
+            ("causal", "eager", "before", "its window of w + 1 counts the query's own key"),
+            ("bidirectional", "sdpa", "both", ""),
+        )
     ),
     Target(
         "transformers",

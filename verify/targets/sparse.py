@@ -1,0 +1,43 @@
+"""Sliding windows of peers: their masks with their attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from verify.adapt import Adapter, function
+
+
+def transformers_window(backend: str, sides: str) -> Adapter:
+    """The mask of sliding windows of transformers, as its models make it, with the attention that takes it."""
+    from transformers import masking_utils as masks
+
+    # Its causal window counts the query's own key, the other does not.
+    rule = (
+        (lambda w: masks.sliding_window_causal_mask_function(w + 1))
+        if sides == "before"
+        else masks.sliding_window_bidirectional_mask_function
+    )
+    make = {"sdpa": masks.sdpa_mask, "eager": masks.eager_mask}[backend]
+    owner = torch.nn.Module().eval()
+    owner.is_causal = False  # type: ignore[assignment]
+
+    def call(attend: Callable[..., Any], q: Tensor, k: Tensor, v: Tensor, w: int, n: int, m: int) -> Any:
+        given = {"dtype": q.dtype} if backend == "eager" else {"allow_is_causal_skip": False}
+        mask = make(len(q), n, m, m - n, mask_function=rule(w), device=q.device, **given)
+        return attend(owner, q, k, v, mask)[0].transpose(1, 2)
+
+    return function(_attention(backend), call, heads_axis=1)
+
+
+def _attention(backend: str) -> Callable[..., Any]:
+    if backend == "sdpa":
+        from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+        return sdpa_attention_forward
+    from transformers.models.bert.modeling_bert import eager_attention_forward
+
+    return eager_attention_forward
