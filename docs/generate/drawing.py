@@ -20,11 +20,12 @@ from .markup import escape
 
 Reals: TypeAlias = npt.NDArray[np.float64]
 
-INK, FAINT, ONE, TWO, THREE, FOUR = "#010203", "#010204", "#010205", "#010206", "#010207", "#010208"
+INK, FAINT = "#010203", "#010204"
+ONE, TWO, THREE, FOUR, FIVE, SIX = "#010205", "#010206", "#010207", "#010208", "#010209", "#01020a"
 """Stand-ins for the colours that the style sheet defines for the light and for the dark scheme."""
 VARIABLES = {
     INK: "currentColor", FAINT: "var(--figure-faint)", ONE: "var(--figure-1)", TWO: "var(--figure-2)",
-    THREE: "var(--figure-3)", FOUR: "var(--figure-4)",
+    THREE: "var(--figure-3)", FOUR: "var(--figure-4)", FIVE: "var(--figure-5)", SIX: "var(--figure-6)",
 }  # fmt: skip
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none", "font.size": 9, "text.color": INK, "axes.edgecolor": FAINT, "axes.labelcolor": INK,

@@ -1,0 +1,88 @@
+"""The example of long texts on a page: what ``python -m examples.lengths --record`` wrote."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from examples.lengths import Result, recorded
+from examples.lengths_drawing import paint_bytes, paint_layers, paint_seconds
+
+from .drawing import FIVE, FOUR, ONE, SIX, THREE, TWO, group
+from .markup import table
+
+FILE = Path(__file__).parents[1] / "evidence" / "lengths" / "seed-0.json"
+COLOURS = (ONE, TWO, THREE, FOUR, FIVE, SIX)
+
+
+@cache
+def record(file: Path = FILE) -> tuple[Result, dict[str, Any]]:
+    """The record."""
+    return recorded(file)
+
+
+def curves() -> str:
+    """Time, memory, and layers to the first place."""
+    result, _ = record()
+    parts = [("seconds", paint_seconds), ("bytes", paint_bytes), ("layers", paint_layers)]
+    return group(
+        f"One layer of {result.settings.width} entries a place, forward and backward: time, memory that it asks for, and how "
+        "many layers (for recurrence: steps) lie between the last place and the first. Both axes are logarithmic: a power of the "
+        "length is a straight line.",
+        *(
+            (f"lengths-{name}", partial(paint, result=result, colours=COLOURS), (3.4, 3.0))
+            for name, paint in parts
+        ),
+    )
+
+
+def powers() -> str:
+    """What is stated and what was fitted, way by way, and what the longest text took."""
+    result, _ = record()
+    longest = max(result.settings.lengths)
+    at = {each.way: each for each in result.measured if each.length == longest}
+    rows = [
+        (
+            power.way,
+            power.count,
+            str(power.stated),
+            f"{power.seconds:.2f}",
+            f"{power.bytes:.2f}",
+            f"{at[power.way].seconds * 1e3:.0f}",
+            f"{at[power.way].bytes / 2**20:.0f}",
+            "none" if at[power.way].layers is None else f"{at[power.way].layers:,}".replace(",", " "),
+        )
+        for power in result.powers
+    ]
+    shown = f"{longest:,}".replace(",", " ")
+    return table(
+        (
+            "Way",
+            "Multiplications",
+            "Power of n",
+            "Of seconds",
+            "Of bytes",
+            f"ms at {shown}",
+            "MiB",
+            "Layers to the first place",
+        ),
+        rows,
+    )
+
+
+def made() -> str:
+    """When and with what the record was made, and how long that took."""
+    result, how = record()
+    return (
+        f"recorded {how['day']} with torch {how['torch']}, one thread, the median of {result.settings.rounds} rounds; "
+        f"{result.processor:.0f} seconds of processor time"
+    )
+
+
+PARTS = {"curves": curves, "powers": powers, "made": made}
+
+
+def part(name: str) -> str:
+    """What ``{{ lengths name }}`` stands for."""
+    return PARTS[name]() if name in PARTS else str(getattr(record()[0].settings, name))
