@@ -13,6 +13,7 @@ FORMULAS = (
     "hard",
     "local",
     "window",
+    "linformer",
     "bahdanau_step",
     "luong_step",
 )

@@ -117,6 +117,16 @@ CATALOGUE = {
         "nothing_cut",
         "global",
     },
+    "attention.linformer": {
+        "identity",
+        "low_rank",
+        "order",
+        "order_with_bias",
+        "shorter",
+        "not_causal",
+        "cost",
+        "parameters",
+    },
     "attention.window": {
         "all_before",
         "all",
