@@ -14,6 +14,7 @@ FORMULAS = (
     "local",
     "window",
     "linformer",
+    "bigbird",
     "bahdanau_step",
     "luong_step",
 )

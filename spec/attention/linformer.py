@@ -98,7 +98,7 @@ linformer = Formula(
             conventions={"sharing": "keys_and_values"},
         ),
     ),
-    notes="Heads may share E and F, as all parameters here are shared by a batch, and layers may. A text that is shorter than they are "
+    notes="Heads may share E and F, as all parameters here are shared by a batch, and layers may. A text shorter than they are "
     "takes their first columns, which is what zeros behind it would give.",
 )
 
