@@ -134,3 +134,76 @@ bigbird = Formula(
     "its window and the global ones; then both conventions say the same. The original has w = g = 1 and r = 3, and draws a table "
     "for every head. Where all positions of global blocks are wanted as tokens of their own, they stand in front of the text.",
 )
+
+# Theorems -----------------------------------------------------------------------------------------------------------------
+
+ONCE, EACH = {"repeats": "once"}, {"repeats": "each"}
+(p,) = indices(p=b)
+at = x * b + p
+ordinary = le(g, x) & lt(g, B - x)
+alone = bigbird(q, k, v, table, w, 0).output(count)[x, y]
+
+bigbird.theorem(
+    "once",
+    "Every key counts at most once",
+    claim(count[x, y], "<=", 1).by_definition(
+        "it is 1 where the block is seen, and else 0", gap=case(is_near(x, y) | is_named(x, y), 0, 1)
+    ),
+    conventions=ONCE,
+)
+
+bigbird.theorem(
+    "condition",
+    "Where each naming counts, a block that is not near counts as often as it is named, and one in the window once more: every "
+    "key counts at most once if the table names different blocks, and none that is near",
+    claim(alone, "=", named, where=lt(w, x - y)).by_definition("the block stands before the window"),
+    claim(alone, "=", named, where=lt(w, y - x)).by_definition("the block stands behind the window"),
+    claim(alone, "=", 1 + named, where=le(x - y, w) & le(y - x, w)).by_definition(
+        "the block is in the window"
+    ),
+    conventions=EACH,
+)
+
+bigbird.theorem(
+    "zeros",
+    "A table of zeros makes the first block, where it is global, count 1 + r times for a block that is not: its keys get 1 + r "
+    "times the weight of others with the same score",
+    claim(
+        bigbird(q, k, v, each(0, x, u), w, g).output(count)[x, 0], "=", 1 + r, where=ordinary & lt(0, g)
+    ).by_definition("once as a global block, and once for each naming"),
+    conventions=EACH,
+)
+
+bigbird.theorem(
+    "all",
+    "With a window that holds all blocks it is attention to all keys",
+    claim(bigbird(q, k, v, table, B - 1, g)[at, e], "=", scaled_dot_product(q, k, v)[at, e]).by_enclosure(),
+    conventions=ONCE,
+)
+
+seen = is_near(floor(i / b), floor(j / b)) | is_named(floor(i / b), floor(j / b))
+bigbird.theorem(
+    "dense",
+    "It is attention under the mask of what is seen",
+    claim(z[at, e], "=", scaled_dot_product(q, k, v, each(seen, i, j))[at, e]).by_enclosure(),
+    conventions=ONCE,
+)
+
+bigbird.theorem(
+    "two_layers",
+    "Where a block is global, two layers join any two positions: every block sees it, and it sees every block",
+    claim(count[x, 0] * count[0, y], "=", 1, where=lt(0, g)).by_definition("the first block is global"),
+    conventions=ONCE,
+)
+
+bigbird.theorem(
+    "few_blocks",
+    "A block that is not global gathers at most 2·g + 2·w + 1 + r blocks, and a global one all B: with b, r, w and g fixed the "
+    "scores of B·b queries grow with B, and not with its square",
+    claim(
+        (B - 2 * g) * (2 * g + 2 * w + 1 + r) + 2 * g * B,
+        "=",
+        B * (4 * g + 2 * w + 1 + r) - 2 * g * (2 * g + 2 * w + 1 + r),
+    ).by_definition("blocks that are not global, and global ones"),
+    runs=False,
+)

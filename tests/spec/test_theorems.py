@@ -117,6 +117,7 @@ CATALOGUE = {
         "nothing_cut",
         "global",
     },
+    "attention.bigbird": {"once", "condition", "zeros", "all", "dense", "two_layers", "few_blocks"},
     "attention.linformer": {
         "identity",
         "low_rank",
