@@ -5,7 +5,7 @@
 ``impl.embedding``        ``token``: a row of a table for each id; ``bert``: of three tables, normalised
 ``impl.recurrent``        cells; RNNs, LSTMs, GRUs over sequences, stacked and bidirectional; ELMo's model
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
-``impl.attention``        soft, hard, local, causal, windows; self-, cross-, (causal, biased) multi-head; a decoder's steps; masks
+``impl.attention``        soft, hard, local, causal, windows, Linformer, BigBird; (causal, biased) multi-head; steps
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position

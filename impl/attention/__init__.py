@@ -17,7 +17,9 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 
 from impl._arguments import check_arguments
 from impl.attention import layouts as layouts
+from impl.attention.blocks import bigbird
 from impl.attention.cache import KeyValueCache
+from impl.attention.low_rank import LinformerAttention, linformer
 from impl.attention.masks import causal_mask, key_padding_mask
 from impl.attention.mixing import Attention, attend
 from impl.attention.multihead import MultiHeadAttention
@@ -51,6 +53,9 @@ __all__ = [
     "log_weight",
     "local",
     "window",
+    "linformer",
+    "LinformerAttention",
+    "bigbird",
     "bahdanau_step",
     "luong_step",
 ]

@@ -14,6 +14,8 @@ FORMULAS = (
     "hard",
     "local",
     "window",
+    "linformer",
+    "bigbird",
     "bahdanau_step",
     "luong_step",
 )

@@ -41,9 +41,9 @@ def data(name: str, *shape: Any, domain: str = "real", below: Any = 0, meaning: 
     return Tensor(name, shape, domain, "data", below, meaning)
 
 
-def parameter(name: str, *shape: Any, domain: str = "real", meaning: str = "") -> Tensor:
+def parameter(name: str, *shape: Any, domain: str = "real", below: Any = 0, meaning: str = "") -> Tensor:
     """An input without batch dimensions: a weight, gain, bias or table."""
-    return Tensor(name, shape, domain, "parameter", meaning=meaning)
+    return Tensor(name, shape, domain, "parameter", below, meaning)
 
 
 def optional_mask(name: str, *shape: Any, meaning: str = "") -> Tensor:

@@ -20,6 +20,7 @@ PAIRS = seq2seq.Config(
 MADE = {
     "MultiHeadAttention": lambda **how: attention.MultiHeadAttention(14, 2, **how),
     "MultiHeadAttention to y": lambda **how: attention.MultiHeadAttention(14, 2, d_y=3, **how),
+    "LinformerAttention": lambda **how: attention.LinformerAttention(14, 2, 11, 3, **how),
     "General": lambda **how: scores.General(3, 5, **how),
     "Additive": lambda **how: scores.Additive(3, 5, 7, **how),
     "Location": lambda **how: scores.Location(3, 5, **how),

@@ -20,6 +20,20 @@ def test_the_formula_gives_the_published_counts(name: str) -> None:
     assert of.COUNT.subs(sizes) + (measures[of.d_model] + 1) * measures[of.d_model] == count
 
 
+BIGBIRD = {"base": 128_111_286, "large": 360_225_974}
+"""Of the models of hidden words, with the pooler that they carry: google/bigbird-roberta-base and -large."""
+
+
+@pytest.mark.parametrize("name", BIGBIRD)
+def test_the_formula_gives_the_counts_of_bigbird(name: str) -> None:
+    """Attention by blocks has no parameters of its own: the encoder, with 50,358 words and 4,096 positions, pooler and head."""
+    measures, words = MODELS[name][0], 50_358
+    sizes = {of.V: words, of.N: 4096, of.K: 2, of.d_k: 64, of.d_v: 64, **measures}
+    width = measures[of.d_model]
+    pooler, head = (width + 1) * width, (width + 1) * width + 2 * width + words
+    assert of.COUNT.subs(sizes) + pooler + head == BIGBIRD[name]
+
+
 IMAGES = {  # patch, layers, width, heads; Dosovitskiy et al. 2021, table 1, which says 86, 307 and 632 million
     "ViT-B/16": (16, 12, 768, 12, 86_567_656),
     "ViT-L/16": (16, 24, 1024, 16, 304_326_632),

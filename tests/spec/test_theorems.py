@@ -129,6 +129,17 @@ CATALOGUE = {
         "nothing_cut",
         "global",
     },
+    "attention.bigbird": {"once", "condition", "zeros", "all", "dense", "two_layers", "few_blocks"},
+    "attention.linformer": {
+        "identity",
+        "low_rank",
+        "order",
+        "order_with_bias",
+        "shorter",
+        "not_causal",
+        "cost",
+        "parameters",
+    },
     "attention.window": {
         "all_before",
         "all",

@@ -313,7 +313,9 @@ class Space:
         if item.name in self.fixed:
             value = self.fixed[item.name]
             number = NUMBERS.get(item.domain, float)(value)
-            return number if item.role == "number" else np.full(shape, round_to(value, dtype))
+            if item.role == "number":
+                return number
+            return np.full(shape, number if item.domain in WHOLE else round_to(value, dtype))
         if item.domain in WHOLE:
             below = whole(item.below, sizes) if item.below != 0 else 1
             ids = regimes.identifiers(random, shape, below, recipe.number)

@@ -128,9 +128,10 @@ def plain_examples(draw: st.DrawFn, plain: Plain) -> Example:
 
 
 def _constant(item: Tensor, number: float, shape: tuple[int, ...], dtype: str) -> Any:
+    value = NUMBERS.get(item.domain, float)(number)
     if item.role == "number" or not shape:
-        return NUMBERS.get(item.domain, float)(number)
-    return np.full(shape, round_to(number, dtype))
+        return value
+    return np.full(shape, value if item.domain in WHOLE else round_to(number, dtype))
 
 
 def _values(

@@ -21,7 +21,7 @@ def transformers_window(backend: str, sides: str) -> Adapter:
         if sides == "before"
         else masks.sliding_window_bidirectional_mask_function
     )
-    make = {"sdpa": masks.sdpa_mask, "eager": masks.eager_mask}[backend]
+    make: Callable[..., Any] = masks.sdpa_mask if backend == "sdpa" else masks.eager_mask
     owner = torch.nn.Module().eval()
     owner.is_causal = False  # type: ignore[assignment]
 

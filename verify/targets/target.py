@@ -17,8 +17,12 @@ PACKAGES = {
     "torch": "torch",
     "transformers": "transformers",
     "x-transformers": "x_transformers",
+    "linformer": "linformer",
+    "linformer-pytorch": "linformer_pytorch",
 }
 """Each peer and the package it needs."""
+EXTRAS = {"linformer": "more-peers", "linformer-pytorch": "more-peers"}
+"""The extra of ours that brings a peer, where it is not ``peers``."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ SHORT = {**ONE_WIDTH, "N": "n*any"}
 """Those of models of texts that are not longer than their tables of positions."""
 NO_FEWER_KEYS = {"m": "n + any - 1"}
 """As many keys as queries, or more, as with a cache."""
+BIGBIRD_SIZES = {"B": "5..", "d_v": "d_k"}
+"""A window of three blocks between two global ones."""
 EVEN = {"d": "4|6|14|26|62|134"}
 """Widths that hold sines and cosines alike, and more than a pair of them."""
 NO_BIAS = "its biases are 0"

@@ -19,6 +19,8 @@ FURTHER = (
     ours("attention.local", {"window": "whole"}, window="whole"),
     ours("attention.window", {"sides": "both"}, sides="both"),
     ours("attention.window", backend="math"),
+    ours("attention.bigbird", {"repeats": "each"}, repeats="each"),
+    ours("attention.linformer", {"sharing": "keys_and_values"}, sharing="keys_and_values"),
     ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
     replace(ours("positional.sinusoidal", {"frequencies": "closed"}, frequencies="closed"), sizes=EVEN),
     ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),

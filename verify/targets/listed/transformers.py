@@ -5,6 +5,7 @@ from __future__ import annotations
 from verify.targets.listed.entries import (
     ADDED_MIN,
     BEAMS,
+    BIGBIRD_SIZES,
     EVEN,
     GPT1,
     GPT1_MASK,
@@ -67,6 +68,53 @@ TRANSFORMERS = (
             ("causal", "eager", "before", "its window of w + 1 counts the query's own key"),
             ("bidirectional", "sdpa", "both", ""),
         )
+    ),
+    *(
+        Target(
+            "transformers",
+            name,
+            "attention.bigbird",
+            f"bigbird:{adapter}",
+            conventions,
+            differs,
+            BIGBIRD_SIZES,
+            keywords,
+            fixed={"w": 1.0, "g": 1.0, **fixed},
+        )
+        for name, adapter, conventions, differs, keywords, fixed in (
+            (
+                "BigBirdBlockSparseAttention(training)",
+                "block_sparse",
+                {"repeats": "each"},
+                "draws the table that is given",
+                {"training": True},
+                {},
+            ),
+            (
+                "BigBirdBlockSparseAttention(evaluation)",
+                "block_sparse",
+                {},
+                "has a table of its own, which is read",
+                {"training": False},
+                {"table": 0.0},
+            ),
+            (
+                "BigBirdModel(after a short text)",
+                "after_a_short_text",
+                {"repeats": "each"},
+                "the attention of its layer, which draws the table that is given",
+                {},
+                {},
+            ),
+        )
+    ),
+    Target(
+        "transformers",
+        "BigBirdSelfAttention(original_full)",
+        "attention.scaled_dot_product",
+        "bigbird:original_full",
+        differs="of one sequence, without a mask",
+        sizes={"n": "1..512", "m": "n", "d_v": "d_k"},
     ),
     Target(
         "transformers",
