@@ -179,13 +179,15 @@ class RunningError(Storing):
             top = np.where(top == NONE, 0, top)
             a = self.to_scale(a, top)
             scale = top[..., 0]
-        terms = a.value.shape[-1]
+        # Terms that are sums themselves, as in Σ Σ, may be added in any order, too: all of them are terms of one sum.
+        inner = a.get_reach() if scale is None else None
+        terms = a.value.shape[-1] * (1 if inner is None else a.terms)
         value, error, low, total = np.add.reduce(a.value, axis=-1), None, None, None
         lost: Flags | None = None if a.lost is None else np.any(filled(a.lost, a), axis=-1)
         flushed: bool | Flags = False
         if a.error is not None:
             share = (max(terms - 1, 0) + SUM_SLACK) * self.unit
-            total = np.add.reduce(_sizes(a), axis=-1)
+            total = np.add.reduce(_sizes(a) if inner is None else filled(inner, a), axis=-1)
             error = numbers.growth(share) * total
             if not a.exact:
                 error = np.add.reduce(filled(a.error, a), axis=-1) + error
