@@ -15,7 +15,7 @@ from verify.command.own_formula import show_formula, sound
 from verify.command.profiles import complete_options, read_given_options, record_options, resolve_options
 from verify.command.terminal import CONFORMS, FALSIFIED, NOTHING, UNUSABLE, console, expand_subjects, find
 from verify.faults import Unusable
-from verify.targets import PACKAGES, TARGETS, Target, choose_targets
+from verify.targets import EXTRAS, PACKAGES, TARGETS, Target, choose_targets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,7 +78,7 @@ def _builtin(given: argparse.Namespace) -> tuple[list[Task], list[str]]:
 
     targets, stated = _targets(given.ids, given.target)
     absent = [
-        f"absent: {t.label} ({PACKAGES[t.peer]} is not installed; pip install 'attnspec[peers]')"
+        f"absent: {t.label} ({PACKAGES[t.peer]} is not installed; pip install 'attnspec[{EXTRAS.get(t.peer, 'peers')}]')"
         for t in targets
         if not t.present
     ] + [f"stated: {formula_id} (nothing that implements it is listed)" for formula_id in stated]

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from verify.targets.listed import TARGETS
-from verify.targets.target import PACKAGES, Target
+from verify.targets.target import EXTRAS, PACKAGES, Target
 
 
 def choose_targets(formula_ids: Iterable[str] = (), peers: Iterable[str] = ()) -> list[Target]:
@@ -34,4 +34,4 @@ def peer_version(peer: str) -> str | None:
         return ""
 
 
-__all__ = ["PACKAGES", "TARGETS", "Target", "choose_targets", "peer_version"]
+__all__ = ["EXTRAS", "PACKAGES", "TARGETS", "Target", "choose_targets", "peer_version"]

@@ -17,8 +17,11 @@ PACKAGES = {
     "torch": "torch",
     "transformers": "transformers",
     "x-transformers": "x_transformers",
+    "pytorch-transformers": "pytorch_transformers",
 }
 """Each peer and the package it needs."""
+EXTRAS = {"pytorch-transformers": "old-peers"}
+"""The extra of ours that installs a peer, where it is not ``peers``."""
 
 
 @dataclass(frozen=True)
