@@ -79,7 +79,7 @@ class TransformerXL(nn.Module):
         super().__init__()
         self.config, L, h, d, f = config, config.layers, config.heads, config.d_model, config.d_ff
         c = d // h
-        shapes = dict.fromkeys(("W_q", "W_k", "W_v", "W_r"), (h, d, c)) | {
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("W_q", "W_k", "W_v", "W_r"), (h, d, c)) | {
             "W_o": (d, d),
             "u": (h, c),
             "w": (h, c),
