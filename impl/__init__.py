@@ -14,6 +14,7 @@
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers (biased, too), stacks, ``model``, ``cost``; also as modules, with a cache
+``impl.transformer_xl``   Transformer-XL: attention with a memory, a layer, the model, as functions and as a module
 ``impl.bert``             BERT: functions of its weights, features, heads; it and its relatives as modules; checkpoints; WordPiece
 ``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints; BPE
 ``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
@@ -49,6 +50,7 @@ __all__ = [
     "seq2seq",
     "similarity",
     "transformer",
+    "transformer_xl",
     "vision",
 ]
 

@@ -27,6 +27,7 @@ from spec.language.expr import (
     sigmoid,
     sin,
     sqrt,
+    stopped,
     tanh,
 )
 from spec.language.formula import (
@@ -105,6 +106,7 @@ __all__ = [
     "sin",
     "sizes",
     "sqrt",
+    "stopped",
     "tanh",
     "tensor",
 ]

@@ -20,6 +20,7 @@ PEERS = {
     "jax",
     "linformer",
     "linformer_pytorch",
+    "pytorch_transformers",
     "tokenizers",
     "transformers",
     "x_transformers",

@@ -46,8 +46,6 @@ def relative(
     lead = _refuse.check_lead(FORMULA, q=q, k=k, v=v, r=r, u=u, w=w)
     if mask is not None:
         check_mask(FORMULA, mask, n, m, lead)
-    if q.dtype.itemsize == 2:
-        return attend(*(x.float() for x in (q, k, v, r, u, w)), mask, backend).to(q.dtype)
     return attend(q, k, v, r, u, w, mask, backend)
 
 
@@ -59,15 +57,18 @@ def attend(
     u: Tensor,
     w: Tensor,
     mask: Tensor | None,
-    backend: Backend,
+    backend: Backend = "auto",
 ) -> Tensor:
     """``relative`` of what was checked before, u and w as (... 1 d_k). Of r the rows for distances ahead may be missing, where
     the mask hides those.
     """
+    if q.dtype.itemsize == 2:
+        z = attend(q.float(), k.float(), v.float(), r.float(), u.float(), w.float(), mask, backend)
+        return z.to(q.dtype)
     n, m, d_k = q.shape[-2], k.shape[-2], q.shape[-1]
     if mask is not None and unsafe(q, k, v, r):
         q, k, v = blank(q, k, v, mask)
-        r = _blank_distances(r, mask.expand(*mask.shape[:-2], n, m))
+        r = blank_distances(r, mask.expand(*mask.shape[:-2], n, m))
     bias = shift_distances((q + w) @ r.mT / math.sqrt(d_k), m)
     if mask is not None:
         bias = torch.where(mask, bias, 0.0)
@@ -85,10 +86,11 @@ def shift_distances(x: Float[Tensor, "... n p"], m: int) -> Float[Tensor, "... n
     n, p = x.shape[-2:]
     # One column more makes a step down the rows of the flat array a step of p + 1: read in steps of p, each row begins one
     # entry earlier than the one above it.
-    return F.pad(x, (0, 1)).flatten(-2)[..., n - 1 : n - 1 + n * p].unflatten(-1, (n, p))[..., :m]
+    shifted: Tensor = F.pad(x, (0, 1)).flatten(-2)[..., n - 1 : n - 1 + n * p].unflatten(-1, (n, p))[..., :m]
+    return shifted
 
 
-def _blank_distances(r: Tensor, mask: Tensor) -> Tensor:
+def blank_distances(r: Tensor, mask: Tensor) -> Tensor:
     """r with 0 in the rows of distances at which no query may attend to a key."""
     n, m = mask.shape[-2:]
     step = torch.arange(n, device=r.device).unsqueeze(-1)

@@ -265,3 +265,30 @@ relative.theorem(
     sizes={n: rows + extra, m: cols + extra},
     conventions=OURS,
 )
+
+real, k_other, v_other = (
+    given("real", m, domain="boolean"),
+    given("k_other", m, d_k),
+    given("v_other", m, d_v),
+)
+shown = each(mask[i, j] & real[j], i, j)
+
+relative.theorem(
+    "hidden_keys",
+    "Keys and values that are hidden from every query have no influence: others in their places change nothing",
+    claim(
+        relative(
+            q,
+            each(case(real[j], k[j, c], k_other[j, c]), j, c),
+            each(case(real[j], v[j, e], v_other[j, e]), j, e),
+            r,
+            u,
+            w,
+            shown,
+        )[i, e],
+        "=",
+        relative(q, k, v, r, u, w, shown)[i, e],
+    ).by_definition("every key in a sum is one of those that stay"),
+    given=(real, k_other, v_other),
+    conventions=OURS,
+)

@@ -29,6 +29,7 @@ from spec.language.expr import set_writer
 from spec.language.expr import sigmoid as sigmoid
 from spec.language.expr import sin as sin
 from spec.language.expr import sqrt as sqrt
+from spec.language.expr import stopped as stopped
 from spec.language.expr import tanh as tanh
 from spec.language.formula import Formula as Formula
 from spec.language.formula import Worked as Worked

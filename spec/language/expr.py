@@ -23,7 +23,7 @@ from sympy.core.symbol import Str
 from spec.language.exact import exact, fraction, is_ratio, is_whole
 from spec.language.symbols import Index
 
-FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "erf", "abs", "round")
+FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "erf", "abs", "round", "stop")
 
 
 class Arithmetic:
@@ -178,7 +178,10 @@ class Negative(Node):
 
 
 class Func(Node):
-    """An elementary function of one argument; ``args`` are its name and the argument."""
+    """An elementary function of one argument; ``args`` are its name and the argument.
+
+    ``stop`` is the argument itself; a derivative takes it for a constant.
+    """
 
     @property
     def name(self) -> str:
@@ -304,7 +307,7 @@ def _function(name: str) -> Callable[[Any], Node]:
     return build
 
 
-exp, log, sqrt, sin, cos, tanh, sigmoid, erf, absolute, rounded = map(_function, FUNCTIONS)
+exp, log, sqrt, sin, cos, tanh, sigmoid, erf, absolute, rounded, stopped = map(_function, FUNCTIONS)
 
 
 def as_index(value: Any) -> Any:

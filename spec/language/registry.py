@@ -29,6 +29,7 @@ SUBJECTS = (
     "transformer",
     "bert",
     "gpt",
+    "transformer_xl",
     "evoformer",
     "vision",
     "masking",

@@ -31,6 +31,8 @@ false("blocks of a width that may be 0", lambda: claim(lift(floor(i / (n - 1))),
 false("blocks of a width that is negated", lambda: claim(lift(floor((-l) / n)), "=", 0))
 false("blocks of a width less one", lambda: claim(lift(floor(i / n)), "=", 1))
 false("blocks of another size", lambda: claim(lift(floor(i / m)), "=", 0))
+false("blocks of a width and one", lambda: claim(lift(floor((s * (w + 1) + t + 2) / (w + 1))), "=", lift(s)))
+false("blocks of a width and one, of one", lambda: claim(lift(floor((s * w + t) / (w + 1))), "=", lift(s)))
 false("rounding down halves", lambda: claim(lift(2 * floor(n / 2)), "=", lift(n)))
 false("rounding up halves", lambda: claim(lift(2 * ceiling(n / 2)), "=", lift(n)))
 false("rounding up halves adds one", lambda: claim(lift(2 * ceiling(n / 2)), "=", lift(n + 1)))

@@ -17,6 +17,7 @@ PARTS = {
     "key_padding_mask",
     "log_weight",
     "additive_of_halves",
+    "shift_distances",
     "sampled",
     "penalised",
     "labels_of_pieces",

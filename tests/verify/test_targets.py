@@ -17,6 +17,7 @@ from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
 from verify.decoding.judging import VALUE, CaseJudge, kinds_for
 from verify.decoding.tokens import Merging, Texts, TokenJudge, Words
+from verify.edges import split_conventions
 from verify.inputs.examples import Example, Space
 from verify.inputs.size_rules import Supported
 from verify.subject.caller import Caller
@@ -122,9 +123,9 @@ def test_the_fast_path_of_encoders_is_really_taken(mask: int, monkeypatch: pytes
 
 @pytest.mark.parametrize("target", TARGETS, ids=named)
 def test_a_target_names_conventions_that_exist(target: Target) -> None:
-    """The conventions of a target are conventions of its formula, and its sizes those of its inputs."""
+    """The conventions of a target are conventions of its formula or of the check, and its sizes those of its inputs."""
     stated = statement(target.formula_id)
-    stated.choose(target.conventions)
+    stated.choose(split_conventions(target.conventions)[1])
     if isinstance(stated, Formula):
         Supported.of(stated, target.sizes)
     else:

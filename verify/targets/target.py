@@ -19,10 +19,11 @@ PACKAGES = {
     "x-transformers": "x_transformers",
     "linformer": "linformer",
     "linformer-pytorch": "linformer_pytorch",
+    "pytorch-transformers": "pytorch_transformers",
 }
 """Each peer and the package it needs."""
-EXTRAS = {"linformer": "more-peers", "linformer-pytorch": "more-peers"}
-"""The extra of ours that brings a peer, where it is not ``peers``."""
+EXTRAS = {"linformer": "more-peers", "linformer-pytorch": "more-peers", "pytorch-transformers": "old-peers"}
+"""The extra of ours that installs a peer, where it is not ``peers``."""
 
 
 @dataclass(frozen=True)

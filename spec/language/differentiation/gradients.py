@@ -115,7 +115,7 @@ def _power(node: Any, d: list[Node | None]) -> Node | None:
 
 def _func(node: Any, d: list[Node | None]) -> Node | None:
     (inner,) = d
-    if inner is None:
+    if inner is None or node.name == "stop":
         return None
     if node.name not in SLOPES:
         raise TypeError(f"{node.name} cannot be differentiated: {node}")
@@ -154,7 +154,7 @@ def obstacle(part: Basic) -> str:
     """Why a part is not differentiated, in words; empty if it is."""
     if isinstance(part, MaxOf):
         return "a maximum"
-    if isinstance(part, expr.Func) and part.name not in SLOPES:
+    if isinstance(part, expr.Func) and part.name not in SLOPES and part.name != "stop":
         return part.name
     return ""
 

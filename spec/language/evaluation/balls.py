@@ -21,6 +21,7 @@ _METHODS: dict[str, Any] = {
     "sigmoid": lambda x: 1 / (1 + (-x).exp()),
     "abs": abs,
     "round": lambda x: flint.arb(_half_even(x)),
+    "stop": lambda x: x,
 } | {name: getattr(flint.arb, name) for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "erf")}
 _NAN = flint.arb("nan")
 _POSITIVE = np.frompyfunc(lambda x: x if x > 0 else _NAN, 1, 1)

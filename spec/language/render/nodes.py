@@ -246,13 +246,13 @@ def _func_latex(p: Latex, node: expr.Func) -> tuple[str, int]:
     if node.name == "round":
         return rf"\left\lfloor {argument} \right\rceil", ATOM
     known = {"log": r"\ln", "sin": r"\sin", "cos": r"\cos", "tanh": r"\tanh", "sigmoid": r"\sigma"}
-    known |= {"erf": r"\operatorname{erf}"}
+    known |= {"erf": r"\operatorname{erf}", "stop": r"\operatorname{SG}"}
     return rf"{known[node.name]}\left({argument}\right)", ATOM
 
 
 @rule(expr.Func, Unicode)
 def _func_unicode(p: Unicode, node: expr.Func) -> tuple[str, int]:
-    known = {"sqrt": "√", "log": "ln", "sigmoid": "σ"}
+    known = {"sqrt": "√", "log": "ln", "sigmoid": "σ", "stop": "SG"}
     name, strength = known.get(node.name, node.name), POWER if node.name == "sqrt" else ATOM
     return f"{name}({p.text(node.args[1])})", strength
 

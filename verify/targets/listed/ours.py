@@ -16,6 +16,7 @@ FURTHER = (
     ours("attention.scaled_dot_product", backend="math"),
     ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
     ours("attention.multi_head", backend="math"),
+    ours("attention.relative", backend="math"),
     ours("attention.local", {"window": "whole"}, window="whole"),
     ours("attention.window", {"sides": "both"}, sides="both"),
     ours("attention.window", backend="math"),
@@ -41,6 +42,9 @@ FURTHER = (
         )
         for norm in ("pre", "post")
     ),
+    ours("transformer_xl.attention", {"gradient": "passed"}, gradient="passed"),
+    ours("transformer_xl.layer", {"gradient": "passed"}, gradient="passed"),
+    ours("transformer_xl.model", {"layout": "interleaved"}, layout="interleaved"),
     ours("normalization.rms_norm", {"gain": "one_plus"}, gain="one_plus"),
     ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
     ours("transformer.biased_decoder_layer", {"norm": "pre"}, norm="pre"),

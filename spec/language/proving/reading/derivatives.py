@@ -69,6 +69,7 @@ def _lines_are(reader: Reading, spec: Recurring, names: frozenset[str], item: Te
     for line in own_lines(spec.formula, dict(spec.conventions)):
         lines[line.name] = (*lines.get(line.name, ()), line)
     alone = Tensor(reader.n.fresh(item.name, "*").name, item.shape, domain, "given", item.below)
+    reader.n.varied[alone.name] = None
     frame = Frame(
         tensors={item.name: (alone, Frame())},
         lines=lines,
@@ -102,6 +103,20 @@ def _differentiate(reader: Reading, line: Definition, alone: Tensor, frame: Fram
     if not facts.impossible:
         value = reader.read(line.right, frame, facts)
         derivative(reader.n, value, alone.name, tuple(places), facts)
+
+
+def stop(n: Normal, poly: Poly, facts: Facts) -> Poly:
+    """A term of which no derivative is taken: in it, what one is taken by is what it stands for, and varies no more.
+
+    Raises:
+        Unprovable: nothing is known that it stands for.
+    """
+    while names := [name for name in n.varied if mentions(poly, frozenset((name,)))]:
+        known = {name: entry for name in names if (entry := n.varied[name]) is not None}
+        if len(known) < len(names):
+            raise Unprovable("a derivative of what is stopped is not taken within a recurrence")
+        poly = rebuild(n, poly, Change(entries=known), facts)
+    return poly
 
 
 PI = Atom("function", "pi").poly
@@ -235,6 +250,8 @@ def pullback(reader: Reading, node: Pullback, frame: Frame, facts: Facts) -> Pol
     domain = reader.unfolding.nearby(item, argument, frame, facts)
     alone = Tensor(n.fresh(node.wrt, "*").name, item.shape, domain, "given", item.below)
     n.declare(alone.name, domain, shape)
+    back = {alone.name: lambda args, known_: reader.entry(argument, args, frame, known_)}
+    n.varied |= back
     inner = reader.unfolding.enter(call, frame, facts, {node.wrt: alone})
     index = tuple(reader.index(part, frame, facts) for part in node.index)
     for place, size in zip(index, shape, strict=True):
@@ -254,9 +271,8 @@ def pullback(reader: Reading, node: Pullback, frame: Frame, facts: Facts) -> Pol
     places = tuple(symbol.poly for symbol in symbols)
     value = reader.entry(output, places, inner, here)
     slope = derivative(n, value, alone.name, index, here)
-    back = Change(entries={alone.name: lambda args, known_: reader.entry(argument, args, frame, known_)})
     seed = reader.entry(node.seed, places, frame, here)
-    return n.sum_over(symbols, lits, n.mul(seed, rebuild(n, slope, back, here), here), facts)
+    return n.sum_over(symbols, lits, n.mul(seed, rebuild(n, slope, Change(entries=back), here), here), facts)
 
 
 def mentions_any(poly: Poly, argument: Basic) -> bool:

@@ -369,6 +369,8 @@ class Reader:
                 "log", self.signs.require_sign(argument, POSITIVE, "> 0", frame, facts), facts
             )
         value = self.value(argument, frame, facts)
+        if node.name == "stop":
+            return derivatives.stop(self.n, value, facts)
         return self.n.exp(value, facts) if node.name == "exp" else self.n.function(node.name, value, facts)
 
     def _delta(self, node: Delta, frame: Frame, facts: Facts) -> Poly:

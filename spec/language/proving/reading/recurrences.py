@@ -304,6 +304,7 @@ class Recurrences:
         domain = nearby(n, item, arrays[place], facts)
         alone = Tensor(n.fresh(item.name, "*").name, item.shape, domain, "given", item.below)
         n.declare(alone.name, domain, shape)
+        n.varied[alone.name] = None
         symbols, here = [], facts
         for size in shape:
             symbol = n.fresh("k")

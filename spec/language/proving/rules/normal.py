@@ -123,6 +123,9 @@ class Normal:
         self.schemes: tuple[Scheme, ...] = ()
         self.stepped: Callable[[Poly, Facts], Poly] | None = None  # unfolds the latest states of recurrences
         self.smooth: Callable[[Recurring, Tensor, str], bool] | None = None  # which states have a derivative
+        self.varied: dict[
+            str, Callable[[tuple[Poly, ...], Facts], Poly] | None
+        ] = {}  # see reading.derivatives.stop
         self.limits = Limits()
         self.signs = Signs(self)
         self.size_forms: tuple[Form, ...] = ()

@@ -129,6 +129,8 @@ class TreeSigns:
             return POSITIVE
         if node.name == "sqrt":
             return POSITIVE if self.sign(node.args[1], frame, facts) == POSITIVE else NONNEGATIVE
+        if node.name == "stop":
+            return self.sign(node.args[1], frame, facts)
         return NONNEGATIVE if node.name == "abs" else ANY_SIGN
 
     def _case(self, node: Case, frame: Frame, facts: Facts) -> int:

@@ -19,6 +19,7 @@ from spec.language import (
     define,
     eq,
     given,
+    lift,
     lt,
     sigmoid,
     sizes,
@@ -81,6 +82,12 @@ def test_the_rows_of_a_line_come_in_one_order(rows_in_line: Formula) -> None:
     weighed = Sum(line[l] * W[l], (l, 0, n * m - 1))
     right = Sum(Sum(F[i, j] * W[i * m + j], (j, 0, m - 1)), (i, 0, n - 1))
     proved(equal(weighed, right, given=(W,)), rows_in_line)
+
+
+def test_blocks_may_be_a_size_and_more_wide() -> None:
+    """Place j + 1 of block i is in block i of a row that is m + 1 wide, and place m + 1 is the first of the next."""
+    proved(equal(lift(sympy.floor((i * (m + 1) + j + 1) / (m + 1))), lift(i), (i, n), (j, m)))
+    proved(equal(lift(sympy.floor((i * m + i + m + 1) / (m + 1))), lift(i + 1), (i, n)))
 
 
 def test_a_diagonal_does_not_define_what_lies_beside_it() -> None:
