@@ -16,6 +16,7 @@
 ``impl.transformer``      the Transformer: layers (biased, too), stacks, ``model``, ``cost``; also as modules, with a cache
 ``impl.bert``             BERT: functions of its weights, features, heads; it and its relatives as modules; checkpoints; WordPiece
 ``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints; BPE
+``impl.xlnet``            XLNet: a head of its attention, a layer in two streams, its objective; and as a module
 ``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
 ``impl.evoformer``        AlphaFold 2's: attention of an alignment, triangle updates of pairs; a block, as a function and a module
 ``impl.scaling``          ``kaplan``: laws of scale; ``fit``: a power law; ``filter_normalised``: directions of a landscape
@@ -50,6 +51,7 @@ __all__ = [
     "similarity",
     "transformer",
     "vision",
+    "xlnet",
 ]
 
 

@@ -29,6 +29,7 @@ SUBJECTS = (
     "transformer",
     "bert",
     "gpt",
+    "xlnet",
     "evoformer",
     "vision",
     "masking",
