@@ -17,6 +17,7 @@
 ``impl.transformer_xl``   Transformer-XL: attention with a memory, a layer, the model, as functions and as a module
 ``impl.bert``             BERT: functions of its weights, features, heads; it and its relatives as modules; checkpoints; WordPiece
 ``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints; BPE
+``impl.xlnet``            XLNet: a head of its attention, a layer in two streams, its objective; and as a module
 ``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
 ``impl.evoformer``        AlphaFold 2's: attention of an alignment, triangle updates of pairs; a block, as a function and a module
 ``impl.scaling``          ``kaplan``: laws of scale; ``fit``: a power law; ``filter_normalised``: directions of a landscape
@@ -52,6 +53,7 @@ __all__ = [
     "transformer",
     "transformer_xl",
     "vision",
+    "xlnet",
 ]
 
 

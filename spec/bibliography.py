@@ -303,6 +303,14 @@ PAPERS = (
         "arXiv:2002.04745",
     ),
     Reference(
+        "yang2019",
+        "Yang, Dai, Yang, Carbonell, Salakhutdinov & Le",
+        "XLNet: Generalized Autoregressive Pretraining for Language Understanding",
+        2019,
+        "arXiv:1906.08237",
+        "XLNet",
+    ),
+    Reference(
         "zhang2019", "Zhang & Sennrich", "Root Mean Square Layer Normalization", 2019, "arXiv:1910.07467"
     ),
     Reference(

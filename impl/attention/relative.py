@@ -58,21 +58,25 @@ def attend(
     w: Tensor,
     mask: Tensor | None,
     backend: Backend = "auto",
+    more: Tensor | None = None,
 ) -> Tensor:
-    """``relative`` of what was checked before, u and w as (... 1 d_k). Of r the rows for distances ahead may be missing, where
-    the mask hides those.
+    """``relative`` of what was checked before, u and w as (... 1 d_k); what is ``more`` is added to the scores. Of r the rows for
+    distances ahead may be missing, where the mask hides those.
     """
     if q.dtype.itemsize == 2:
-        z = attend(q.float(), k.float(), v.float(), r.float(), u.float(), w.float(), mask, backend)
-        return z.to(q.dtype)
+        dtype, more = q.dtype, None if more is None else more.float()
+        q, k, v, r, u, w = (x.float() for x in (q, k, v, r, u, w))
+        return attend(q, k, v, r, u, w, mask, backend, more).to(dtype)
     n, m, d_k = q.shape[-2], k.shape[-2], q.shape[-1]
     if mask is not None and unsafe(q, k, v, r):
         q, k, v = blank(q, k, v, mask)
         r = blank_distances(r, mask.expand(*mask.shape[:-2], n, m))
     bias = shift_distances((q + w) @ r.mT / math.sqrt(d_k), m)
+    bias = bias if more is None else bias + more
     if mask is not None:
         bias = torch.where(mask, bias, 0.0)
-    return scaled_dot_product(q + u, k, v, mask, bias=bias, backend=backend)
+    z: Tensor = scaled_dot_product(q + u, k, v, mask, bias=bias, backend=backend)
+    return z
 
 
 def shift_distances(x: Float[Tensor, "... n p"], m: int) -> Float[Tensor, "... n {m}"]:
@@ -86,7 +90,8 @@ def shift_distances(x: Float[Tensor, "... n p"], m: int) -> Float[Tensor, "... n
     n, p = x.shape[-2:]
     # One column more makes a step down the rows of the flat array a step of p + 1: read in steps of p, each row begins one
     # entry earlier than the one above it.
-    shifted: Tensor = F.pad(x, (0, 1)).flatten(-2)[..., n - 1 : n - 1 + n * p].unflatten(-1, (n, p))[..., :m]
+    flat = F.pad(x, (0, 1)).flatten(-2)
+    shifted: Tensor = flat[..., n - 1 : n - 1 + n * p].unflatten(-1, (n, p))[..., :m]
     return shifted
 
 

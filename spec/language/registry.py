@@ -30,6 +30,7 @@ SUBJECTS = (
     "bert",
     "gpt",
     "transformer_xl",
+    "xlnet",
     "evoformer",
     "vision",
     "masking",

@@ -7,6 +7,7 @@ from verify.targets.listed.entries import (
     BEAMS,
     BIGBIRD_SIZES,
     EVEN,
+    FIRST_SEES_ALL,
     GPT1,
     GPT1_MASK,
     GPT1_SIZES,
@@ -18,6 +19,7 @@ from verify.targets.listed.entries import (
     PACKED,
     SHORT,
     UNSPECIFIED,
+    XLNET,
 )
 from verify.targets.target import Target
 
@@ -338,6 +340,25 @@ TRANSFORMERS = (
             keywords={"by": by},
         )
         for by in ("encoder_attention_mask", "attention_mask")
+    ),
+    *(
+        Target(
+            "transformers",
+            f"{name}({shown})" if shown else name,
+            f"xlnet.{of}",
+            f"xlnet:{adapter}",
+            conventions,
+            differs,
+            sizes,
+        )
+        for name, of, adapter, more, sizes in (
+            ("XLNetLayer", "two_stream", "layer", {}, ONE_WIDTH),
+            ("XLNetLMHeadModel", "objective", "model", NONE_ASKED, XLNET),
+        )
+        for shown, conventions, differs in (
+            ("", more, ""),
+            ("all but the first", {**more, **UNSPECIFIED}, FIRST_SEES_ALL),
+        )
     ),
     Target("transformers", "BertPooler", "bert.pooler", "bert:pooler"),
     *(

@@ -39,6 +39,10 @@ from spec.language.trees import walk
 
 _EVERYWHERE: dict[tuple[Formula, tuple[tuple[str, str], ...], Tensor], bool] = {}
 """Which recurrences are defined at all inputs of their formula's domains, as far as was asked."""
+_ASKED: set[tuple[Formula, tuple[tuple[str, str], ...], Tensor]] = set()
+"""Those of which it is being found out. Where two recurrences are inputs of one formula that is kept, each asks for the other:
+what is being asked is not yet known, and its lines are read where they are met.
+"""
 
 
 class Definedness:
@@ -86,16 +90,22 @@ class Definedness:
     def _everywhere(self, spec: Recurring) -> bool:
         """Whether a recurrence is defined at all inputs of the formula's domains."""
         key = (spec.formula, spec.conventions, spec.tensor)
+        if key in _ASKED:
+            return False
         if key not in _EVERYWHERE:
             lines: dict[str, tuple[Definition, ...]] = {}
             for line in own_lines(spec.formula, dict(spec.conventions)):
                 lines[line.name] = (*lines.get(line.name, ()), line)
             frame = Frame(lines=lines, conventions=dict(spec.conventions), where=spec.formula.id)
             # What it applies need not be looked into where that is defined at all inputs itself.
-            _EVERYWHERE[key] = any(
-                _reads(spec, frame, self.reader.another(opened))
-                for opened in (frozenset((spec.formula.id,)), None)
-            )
+            _ASKED.add(key)
+            try:
+                _EVERYWHERE[key] = any(
+                    _reads(spec, frame, self.reader.another(opened))
+                    for opened in (frozenset((spec.formula.id,)), None)
+                )
+            finally:
+                _ASKED.discard(key)
         return _EVERYWHERE[key]
 
     def _lines(self, spec: Recurring, frame: Frame, facts: Facts) -> None:
