@@ -116,7 +116,8 @@ def _seen(table: Tensor, w: int, g: int, repeats: Repeats) -> tuple[Tensor, Tens
 def _gather(x: Tensor, at: Tensor, blocks: int) -> Tensor:
     """The rows of the blocks at (x y), one after the other: (... x y·b c)."""
     found = x.unflatten(-2, (blocks, -1)).index_select(-3, at.flatten())
-    return found.unflatten(-3, at.shape).flatten(-3, -2)
+    rows: Tensor = found.unflatten(-3, at.shape).flatten(-3, -2)
+    return rows
 
 
 def _attend_flex(q: Tensor, k: Tensor, v: Tensor, table: Tensor, w: int, g: int) -> Tensor:
