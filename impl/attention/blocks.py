@@ -79,8 +79,9 @@ def random_blocks(free: Bool[Tensor, "... N B"], r: int, generator: Generator) -
 
 
 def bigbird_table(B: int, r: int, w: int, g: int, generator: Generator) -> Int64[Tensor, "{B} {r}"]:
-    """A table for ``bigbird``: for each of B blocks that is not global r different ones outside its window and the global ones;
-    0 for global blocks, whose rows are not read. ValueError where a block has fewer than r of them.
+    """A table for ``attention.bigbird``: for each of B blocks r different ones outside its window and the global ones.
+
+    Rows of global blocks, which are not read, are 0. ValueError where another block has fewer than r to draw from.
     """
     at = torch.arange(B, device=generator.device)
     is_global = (at < g) | (at >= B - g)
