@@ -17,7 +17,7 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 
 from impl._arguments import check_arguments
 from impl.attention import layouts as layouts
-from impl.attention.blocks import bigbird
+from impl.attention.blocks import bigbird, bigbird_table, random_blocks
 from impl.attention.cache import KeyValueCache
 from impl.attention.low_rank import LinformerAttention, linformer
 from impl.attention.masks import causal_mask, key_padding_mask
@@ -56,6 +56,8 @@ __all__ = [
     "linformer",
     "LinformerAttention",
     "bigbird",
+    "bigbird_table",
+    "random_blocks",
     "bahdanau_step",
     "luong_step",
 ]

@@ -3,8 +3,8 @@
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int64
-from torch import Tensor
+from jaxtyping import Bool, Float, Int64
+from torch import Generator, Tensor
 
 from impl import _refuse
 from impl._transforms import readable
@@ -12,7 +12,7 @@ from impl.attention._checks import check_lead, check_qkv
 from impl.attention.flex import SparseBackend, attend_by_rule
 from impl.attention.weights import scaled_dot_product
 
-__all__ = ["bigbird"]
+__all__ = ["bigbird", "bigbird_table", "random_blocks"]
 
 FORMULA = "attention.bigbird"
 Repeats = Literal["once", "each"]
@@ -59,6 +59,41 @@ def bigbird(
     return torch.cat((first, z, last), -2)
 
 
+def random_blocks(free: Bool[Tensor, "... N B"], r: int, generator: Generator) -> Int64[Tensor, "... N r"]:
+    """For each row r different blocks of those that are free, in an order of their own, all alike likely; −1 in a row with fewer.
+    Statement: ``attention.random_blocks``.
+
+    Equal seeds give equal results on one kind of device. ValueError for an r below 1, TypeError unless ``free`` is boolean.
+    Source: Zaheer et al. 2020, "Big Bird", section 2.
+    """
+    if free.dtype != torch.bool:
+        raise _refuse.dtypes("attention.random_blocks", "a boolean free", free=free)
+    if free.dim() < 2:
+        raise _refuse.shapes("attention.random_blocks", "free (... N B)", free=free)
+    if r < 1:
+        raise ValueError(f"attention.random_blocks: expected r >= 1; got {r}")
+    order = torch.rand(free.shape, generator=generator, device=free.device, dtype=torch.float64)
+    drawn = order.masked_fill(~free, 2.0).argsort(-1)[..., :r]
+    drawn = torch.nn.functional.pad(drawn, (0, r - drawn.shape[-1]))
+    return torch.where(free.sum(-1, keepdim=True) >= r, drawn, -1)
+
+
+def bigbird_table(B: int, r: int, w: int, g: int, generator: Generator) -> Int64[Tensor, "{B} {r}"]:
+    """A table for ``attention.bigbird``: for each of B blocks r different ones outside its window and the global ones.
+
+    Rows of global blocks, which are not read, are 0. ValueError where another block has fewer than r to draw from.
+    """
+    at = torch.arange(B, device=generator.device)
+    is_global = (at < g) | (at >= B - g)
+    free = ((at.unsqueeze(-1) - at).abs() > w) & ~is_global
+    least = free.sum(-1).masked_fill(is_global, B).min().item() if B else 0
+    if least < r:
+        raise ValueError(
+            f"{FORMULA}: expected r blocks outside window and global ones; got r {r}, {least} of B {B} with w {w}, g {g}"
+        )
+    return random_blocks(free, r, generator).masked_fill(is_global.unsqueeze(-1), 0)
+
+
 def _seen(table: Tensor, w: int, g: int, repeats: Repeats) -> tuple[Tensor, Tensor]:
     """For each block of queries that is not global the blocks of keys (x y), and which of them count: none of them twice, but
     where each naming counts.
@@ -82,7 +117,8 @@ def _seen(table: Tensor, w: int, g: int, repeats: Repeats) -> tuple[Tensor, Tens
 def _gather(x: Tensor, at: Tensor, blocks: int) -> Tensor:
     """The rows of the blocks at (x y), one after the other: (... x y·b c)."""
     found = x.unflatten(-2, (blocks, -1)).index_select(-3, at.flatten())
-    return found.unflatten(-3, at.shape).flatten(-3, -2)
+    rows: Tensor = found.unflatten(-3, at.shape).flatten(-3, -2)
+    return rows
 
 
 def _attend_flex(q: Tensor, k: Tensor, v: Tensor, table: Tensor, w: int, g: int) -> Tensor:

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._transforms import readable
-from impl.recurrent.cells import wide
 
 
 class Constants(NamedTuple):
@@ -45,8 +44,8 @@ def kaplan(
 ) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."], Float[Tensor, "..."], Float[Tensor, "..."]]:
     """L(N) = (N_c/N)^α_N, L(D), L(C), and L(N, D) = ((N_c/N)^(α_N/α_D) + D_c/D)^α_D. Statement: ``scaling.kaplan``.
 
-    N counts parameters without embeddings, D tokens; losses are in nats a token. The joint law is computed in logarithms, so
-    that neither share overflows. ValueError for shapes that do not broadcast, for constants that are not finite and above 0, and
+    N counts parameters without embeddings, D tokens; losses are in nats a token. All is computed in float64, the joint law in logarithms, so that
+    neither a share nor a step of a gradient overflows where the result does not. ValueError for shapes that do not broadcast, for constants that are not finite and above 0, and
     for numbers below 0 where looking at them is free; TypeError unless N, D and C share one floating dtype, which is also the
     results'. Source: Kaplan et al. 2020, "Scaling Laws for Neural
     Language Models", equations 1.1 to 1.5.
@@ -62,7 +61,7 @@ def kaplan(
         _refuse.broadcast_shapes(N.shape, D.shape, C.shape)
     except RuntimeError:
         raise _refuse.shapes("scaling.kaplan", "shapes that broadcast", N=N, D=D, C=C) from None
-    n, d, c = (critical / x.to(wide(x.dtype)) for critical, x in ((N_c, N), (D_c, D), (C_c, C)))
+    n, d, c = (critical / x.double() for critical, x in ((N_c, N), (D_c, D), (C_c, C)))
     joint = torch.logaddexp(alpha_N / alpha_D * n.log(), d.log()).mul(alpha_D).exp()
     losses = n**alpha_N, d**alpha_D, c**alpha_C, joint
     return tuple(loss.to(N.dtype) for loss in losses)  # type: ignore[return-value]

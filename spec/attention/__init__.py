@@ -16,6 +16,7 @@ FORMULAS = (
     "window",
     "linformer",
     "bigbird",
+    "random_blocks",
     "bahdanau_step",
     "luong_step",
 )

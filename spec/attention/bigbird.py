@@ -177,7 +177,9 @@ bigbird.theorem(
 bigbird.theorem(
     "all",
     "With a window that holds all blocks it is attention to all keys",
-    claim(bigbird(q, k, v, table, B - 1, g)[at, e], "=", scaled_dot_product(q, k, v)[at, e]).by_enclosure(),
+    claim(bigbird(q, k, v, table, B - 1, g)[at, e], "=", scaled_dot_product(q, k, v)[at, e])
+    .because("no two blocks are B apart")
+    .by_enclosure(),
     conventions=ONCE,
 )
 
@@ -185,7 +187,9 @@ seen = is_near(floor(i / b), floor(j / b)) | is_named(floor(i / b), floor(j / b)
 bigbird.theorem(
     "dense",
     "It is attention under the mask of what is seen",
-    claim(z[at, e], "=", scaled_dot_product(q, k, v, each(seen, i, j))[at, e]).by_enclosure(),
+    claim(z[at, e], "=", scaled_dot_product(q, k, v, each(seen, i, j))[at, e])
+    .because("a key that is seen counts once, another not at all")
+    .by_enclosure(),
     conventions=ONCE,
 )
 

@@ -10,6 +10,7 @@ import impl
 from spec.language.registry import formulas
 
 PARTS = {
+    "bigbird_table",
     "draw_direction",
     "fit",
     "attend",

@@ -169,6 +169,7 @@ CATALOGUE = {
         "global",
     },
     "attention.bigbird": {"once", "condition", "zeros", "all", "dense", "two_layers", "few_blocks"},
+    "attention.random_blocks": {"only_free"},
     "attention.linformer": {
         "identity",
         "low_rank",

@@ -90,7 +90,7 @@ def _model(B: int, b: int, r: int, d_k: int) -> tuple[Any, nn.Module]:
     """A small model, and the attention of its layer."""
     from transformers import BigBirdModel
 
-    model = BigBirdModel(_config(B, b, r, d_k), add_pooling_layer=False)
+    model: Any = BigBirdModel(_config(B, b, r, d_k), add_pooling_layer=False)
     return model, model.encoder.layer[0].attention.self
 
 

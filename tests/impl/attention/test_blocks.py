@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from impl.attention import bigbird, scaled_dot_product
+from impl.attention import bigbird, bigbird_table, random_blocks, scaled_dot_product
 
 B, b, r, d_k, d_v = 11, 3, 2, 5, 7
 REPEATS = pytest.mark.parametrize("repeats", ["once", "each"])
@@ -110,3 +110,17 @@ def test_what_it_cannot_do_is_refused_in_one_line(inputs):
         bigbird(*given, table, 1, 1, backend="flex")
     with pytest.raises(NotImplementedError, match="counts a block once"):
         bigbird(*given, table, 1, 1, repeats="each", backend="flex")
+
+
+def test_a_table_names_different_blocks_that_are_not_near():
+    """Equal seeds give equal tables; where there are too few blocks, one line says so."""
+    table, again = (bigbird_table(13, 3, 1, 1, torch.Generator().manual_seed(5)) for _ in range(2))
+    assert torch.equal(table, again)
+    for x in range(1, 12):
+        named = set(table[x].tolist())
+        assert len(named) == 3
+        assert not named & {0, x - 1, x, x + 1, 12}
+    with pytest.raises(ValueError, match="got r 3, 2 of B 7 with w 1, g 1"):
+        bigbird_table(7, 3, 1, 1, torch.Generator())
+    with pytest.raises(ValueError, match="expected r >= 1; got 0"):
+        random_blocks(torch.ones(2, 3, dtype=torch.bool), 0, torch.Generator())
