@@ -38,17 +38,19 @@ class Settings:
     """What a run depends on, besides the versions of Python, whose library is the text, and torch."""
 
     seed: int = 0
-    contexts: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
+    contexts: tuple[int, ...] = (8, 16, 32, 64, 128, 256, 512)
     """So many bytes at most each one attends to in a layer, itself among them; even numbers."""
     width: int = 64
     layers: int = 2
     heads: int = 4
+    std: float = 0.1
+    """That of the normal distribution that weights are drawn from."""
     segment: int = 64
     """Bytes of a segment in training."""
     segments: int = 4
     """Segments of a piece in training; a piece begins without a memory, and all of it is remembered."""
     batch: int = 8
-    steps: int = 1600
+    steps: int = 2400
     rate: float = 0.004
     """The largest learning rate, reached after a tenth of the steps; then it falls to 0."""
     stretches: int = 8
@@ -100,8 +102,8 @@ def train(
 ) -> TransformerXL:
     """Train a model on pieces of the text, a step for each segment, which remembers those before it in its piece."""
     s = settings
-    rows_kept = s.segment * (s.segments - 1)
-    config = TransformerXLConfig(256, s.width, s.layers, s.heads, 4 * s.width, rows_kept)
+    remembered = s.segment * (s.segments - 1)
+    config = TransformerXLConfig(256, s.width, s.layers, s.heads, 4 * s.width, remembered, std=s.std)
     xl = TransformerXL(config, generator=Generator().manual_seed(s.seed))
     optimizer = torch.optim.Adam(xl.parameters(), lr=s.rate, betas=(0.9, 0.95))
     schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -117,7 +119,9 @@ def train(
         schedule.step()
         losses.append(loss.item() / math.log(2))
         if len(losses) % told == 0:
-            say(f"step {len(losses):5} of {s.steps}: {statistics.fmean(losses[-told:]):.2f} bits a byte")
+            say(
+                f"step {len(losses):5} of {s.steps}: {statistics.fmean(losses[-told:]):.2f} bits a byte, in training"
+            )
     return xl.requires_grad_(False)
 
 
@@ -215,7 +219,7 @@ def run(settings: Settings, say: Callable[[str], object] = lambda line: None) ->
     say(
         f"at the first {agreed} bytes of a stretch both ways differ by {difference:.0e} nats at most, in float64"
     )
-    say(HEAD)
+    say(f"\n{HEAD}")
     measured = list[Measured]()
     for context in settings.contexts:
         measured.append(measure(xl, stretches, places, context))

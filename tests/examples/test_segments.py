@@ -112,7 +112,7 @@ def test_a_run_is_printed_written_drawn_and_read_back(tmp_path: Path, capsys, mo
     ("given", "said"),
     [
         (["--steps", "3"], "expected steps >= 20; got 3"),
-        (["--longest", "15"], "expected longest >= 16; got 15"),
+        (["--longest", "7"], "expected longest >= 8; got 7"),
         (["--record", "."], "--record: expected a file; . is a folder"),
         (["--draw", "7.txt"], "--draw: expected a name that ends in "),
     ],
