@@ -1,4 +1,4 @@
-"""The pictures of ``examples.lengths``: time, memory, and layers to the first place, against the length."""
+"""The pictures of ``examples.lengths``: time, memory, and layers to all that stands before, against the length."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def paint_bytes(axes: Axes, result: Result, colours: Sequence[str]) -> None:
 
 
 def paint_layers(axes: Axes, result: Result, colours: Sequence[str]) -> None:
-    """Layers, or steps, between the last place and the first."""
-    _paint(axes, result, colours, lambda each: each.layers, "layers or steps to the first place")
+    """Layers, or steps, until a place depends on all before it."""
+    _paint(axes, result, colours, lambda each: each.layers, "layers or steps to all before")
 
 
 def _paint(

@@ -23,13 +23,13 @@ def record(file: Path = FILE) -> tuple[Result, dict[str, Any]]:
 
 
 def curves() -> str:
-    """Time, memory, and layers to the first place."""
+    """Time, memory, and layers to all that stands before."""
     result, _ = record()
     parts = [("seconds", paint_seconds), ("bytes", paint_bytes), ("layers", paint_layers)]
     return group(
         f"One layer of {result.settings.width} entries a place, forward and backward: time, memory that it asks for, and how "
-        "many layers (for recurrence: steps) lie between the last place and the first. Both axes are logarithmic: a power of the "
-        "length is a straight line.",
+        "many layers (for recurrence: steps) it takes until a place depends on all before it. Both axes are logarithmic: a power "
+        "of the length is a straight line.",
         *(
             (f"lengths-{name}", partial(paint, result=result, colours=COLOURS), (3.4, 3.0))
             for name, paint in parts
@@ -65,7 +65,7 @@ def powers() -> str:
             "Of bytes",
             f"ms at {shown}",
             "MiB",
-            "Layers to the first place",
+            "Layers to all before",
         ),
         rows,
     )

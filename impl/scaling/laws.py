@@ -45,10 +45,10 @@ def kaplan(
     """L(N) = (N_c/N)^α_N, L(D), L(C), and L(N, D) = ((N_c/N)^(α_N/α_D) + D_c/D)^α_D. Statement: ``scaling.kaplan``.
 
     N counts parameters without embeddings, D tokens; losses are in nats a token. All is computed in float64, the joint law in
-    logarithms, so that neither a share nor a step of a gradient overflows where the result does not. ValueError for shapes that do
-    not broadcast, for constants that are not finite and above 0, and for numbers below 0 where looking at them is free; TypeError
-    unless N, D and C share one floating dtype, which is also the results'. Source: Kaplan et al. 2020, "Scaling Laws for Neural
-    Language Models", equations 1.1 to 1.5.
+    logarithms, so that neither a share nor a step of a gradient overflows where the result does not. ValueError for shapes that
+    do not broadcast, for constants that are not finite and above 0, and for numbers below 0 where looking at them is free;
+    TypeError unless N, D and C share one floating dtype, which is also the results'. Source: Kaplan et al. 2020, "Scaling Laws
+    for Neural Language Models", equations 1.1 to 1.5.
     """
     _refuse.check_floating("scaling.kaplan", N=N, D=D, C=C)
     constants = Constants(N_c, D_c, C_c, alpha_N, alpha_D, alpha_C)

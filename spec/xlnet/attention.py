@@ -27,16 +27,12 @@ w = parameter("w", d_k, meaning="bias of position: what every query looks for in
 f = parameter("f", d_k, meaning="bias of text: what every query looks for in a text")
 S = parameter("S", 2, d_k, meaning="the keys of a query's own text, and of every other text")
 mask = optional_mask("mask", n, n, meaning="which tokens each query may attend to")
+t = tensor("t", n, 2, meaning="how well its own text, and another, fits each query")
 s = tensor("s", n, n, meaning="score: how well each token fits each query, with its distance and its text")
 a = tensor("a", n, n, meaning="attention weight: the share of its attention that a query gives to each token")
 z = tensor("z", n, d_v, meaning="what each query has gathered")
 
 PARAMETERS = (u, w, f, S)
-
-
-def fit(b: int) -> Node:
-    """How well one's own text (0) or another (1) fits query i."""
-    return Sum((q[i, c] + f[c]) * S[b, c], c)
 
 
 ASKED = {"q": [[0], [0]], "k": [[0], [0]], "v": [[2], [6]], "r": [[0]] * 3, "seg": [0, 1]}
@@ -53,9 +49,10 @@ attention = Formula(
     sizes={n: "tokens", d_k: "width of a key", d_v: "width of a value"},
     inputs=(q, k, v, r, seg, *PARAMETERS, mask),
     lines=(
+        define(t[i, b], Sum((q[i, c] + f[c]) * S[b, c], c)),
         define(
             s[i, j],
-            relative_scores(q, k, r, u, w)[i, j] + case(eq(seg[i], seg[j]), fit(0), fit(1)) / sqrt(d_k),
+            relative_scores(q, k, r, u, w)[i, j] + case(eq(seg[i], seg[j]), t[i, 0], t[i, 1]) / sqrt(d_k),
         ),
         define(a, softmax(s, mask)),
         define(z[i, e], mix(a, v, mask, i, j, o, e)),

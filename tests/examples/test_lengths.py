@@ -15,10 +15,10 @@ SHORT = Settings(seed=3, lengths=(64, 128), width=4, keys=32, rounds=1)
 BY_NAME = {way.name: way for way in WAYS}
 
 
-def between(name: str, n: int) -> int | None:
-    """Layers between the last of n places and the first."""
+def to_all(name: str, n: int) -> int | None:
+    """Layers until a place of n depends on all before it."""
     x = lengths.text(n, SHORT, dtype=torch.float64)
-    return lengths.layers_between(lengths.layer(BY_NAME[name], n, SHORT), x)
+    return lengths.layers_to_all(lengths.layer(BY_NAME[name], n, SHORT), x)
 
 
 @pytest.mark.parametrize(
@@ -26,21 +26,23 @@ def between(name: str, n: int) -> int | None:
     [
         ("all keys", 96, 1),
         ("window", 32, 1),  # its 32 keys are all there are
-        ("window", 96, 4),  # 31 places a layer
-        ("segments with memory", 96, 5),  # from place 95 to 64, 48, 32, 16, 0
+        ("window", 96, 3),  # 31 places a layer, of 83
+        ("blocks (BigBird)", 96, 2),  # through a global block
+        ("low rank (Linformer)", 96, 1),
+        ("segments with memory", 96, 5),  # from place 83 to 64, 48, 32, 16, 0
         ("recurrence", 64, 1),
     ],
 )
-def test_gradients_find_how_many_layers_lie_between(name: str, n: int, layers: int) -> None:
+def test_gradients_find_how_many_layers_it_takes(name: str, n: int, layers: int) -> None:
     """As many as the reach of a layer says."""
-    assert between(name, n) == layers
+    assert to_all(name, n) == layers
 
 
 def test_what_no_layer_connects_is_said_so() -> None:
     """Two halves that never meet."""
     x = torch.randn(8, 4, generator=torch.Generator().manual_seed(1)).requires_grad_()
     halves = lambda x: torch.cat([x[:4].cumsum(0), x[4:].cumsum(0)])  # noqa: E731
-    assert lengths.layers_between(halves, x) is None
+    assert lengths.layers_to_all(halves, x) is None
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)

@@ -116,7 +116,7 @@ TRANSFORMERS = (
         "attention.scaled_dot_product",
         "bigbird:original_full",
         differs="of one sequence, without a mask",
-        sizes={"n": "1..512", "m": "n", "d_v": "d_k"},
+        sizes={"n": "1..256", "m": "n", "d_k": "1..64", "d_v": "d_k"},
     ),
     Target(
         "transformers",
