@@ -5,12 +5,17 @@ This package imports no peer, nor torch; its adapters do, when a target is loade
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from verify.targets.listed import TARGETS
 from verify.targets.target import EXTRAS, PACKAGES, Target
+
+# The adapters need no model and no tokenizer of a hub, and what a peer warns of does not stand before a verdict.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
 def choose_targets(formula_ids: Iterable[str] = (), peers: Iterable[str] = ()) -> list[Target]:

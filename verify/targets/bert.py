@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from torch import Tensor, nn
 
 from verify.adapt import Adapter, State, entries, layers, module, rows
 from verify.targets.multihead import MASKS
-
-# The adapters need no model of a hub.
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
 def embedding(E: Tensor, S: Tensor, P: Tensor, gamma: Tensor, beta: Tensor) -> State:

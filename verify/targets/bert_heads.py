@@ -4,7 +4,6 @@ replaced by what hands these rows on.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +12,6 @@ from torch import Tensor, nn
 
 from verify.adapt import Adapter, State, module
 from verify.targets.objectives import by_member
-
-# The adapters need no model of a hub.
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 Adapted = Callable[..., Any]
 

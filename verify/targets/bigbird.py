@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from verify.adapt import Adapter, State, module
-
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-# It warns at every text that is too short, of which some are short on purpose.
-logging.getLogger("transformers.models.big_bird").setLevel(logging.ERROR)
 
 HEADS = 3
 """Its rows are as wide as all heads together, and hold a query, a key and a value: of three heads the first is used."""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from types import SimpleNamespace
 from typing import Any
 
 from torch import Tensor, nn
 
 from verify.adapt import Adapter, State, entries, module, rows
-
-# The adapters need no model of a hub.
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
 def _with_eps(made: nn.Module, eps: float) -> nn.Module:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,10 +10,6 @@ import torch
 from torch import Generator, Tensor
 
 from verify.adapt import Adapter, function, module
-
-# The adapters need no model and no tokenizer of a hub.
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 Adapted = Callable[..., Any]
 

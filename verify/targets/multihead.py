@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from verify.adapt import Adapter, State, entries, module, rows
-
-# The adapters need no model of a hub.
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
 def pack_weights(W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor) -> State:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import torch
@@ -12,10 +11,6 @@ from torch import Tensor, nn
 from verify.adapt import Adapter, State, function, layers, module
 from verify.targets.layers import biased_layer
 from verify.targets.pre_norm import joined
-
-# The adapters need no model of a hub.
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
 def _kernel(W: Tensor) -> Tensor:
