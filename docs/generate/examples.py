@@ -85,6 +85,8 @@ def _value(
 ) -> Any:
     if item.role == "mask":
         return None
+    if item.role == "number" and item.domain == "integer":
+        return min(2, below - 1)
     if item.role == "number":
         return item.domain == "boolean" or NUMBERS.get(item.name, 1e-5)
     if item.domain in ("integer", "label"):

@@ -336,22 +336,24 @@ class Facts:
             for lit in lits:
                 if lit.kind == kind:
                     yield from _solutions(lit.args[0], symbol, bound)
-        yield from self._known_to_satisfy(symbol, bound, lits)
         look_ups = {a for lit in (*lits, *self.true) for a in inside(lit) if a.kind == "look_up"}
         for wanted in sorted((a for a in look_ups if symbol in a.symbols), key=lambda a: a.key):
             for other in sorted((a for a in look_ups if a.name == wanted.name), key=lambda a: a.key):
                 for part, given in zip(wanted.args, other.args, strict=True):
                     yield from _solutions(part - given, symbol, bound)
+        yield from self._known_to_satisfy(symbol, bound, lits)
 
     def _known_to_satisfy(
         self, symbol: Atom, bound: frozenset[Atom], lits: tuple[Atom, ...]
     ) -> Iterator[Poly]:
-        """Values of which an inequality of the same form is known."""
+        """Indices of which an inequality of the same form is known."""
         known = [lit.args[0] for lit in self.true if lit.kind == "ge"]
         for lit in lits:
             if lit.kind == "ge":
                 for order in known:
-                    yield from _solutions(lit.args[0] - order, symbol, bound)
+                    for value in _solutions(lit.args[0] - order, symbol, bound):
+                        if len(value.terms) == 1 and len(value.symbols) == 1:
+                            yield value
 
 
 def _is_product(mono: Mono) -> bool:
