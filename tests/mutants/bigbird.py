@@ -99,16 +99,19 @@ wrong(BIGBIRD, "window_behind", "The window reaches back alone.", cause="not app
         ).double()
     )
 )
-wrong(BIGBIRD, "window_too_narrow", "A window of w blocks in all, w // 2 to each side.", cause="w")(
-    by_blocks(lambda x, y, table, w, g: once(x, y, table, w // 2, g))
-)
+wrong(
+    BIGBIRD,
+    "window_too_narrow",
+    "A window of w blocks in all, w // 2 to each side.",
+    cause=r"too few|\bw / 2|\bw is",
+)(by_blocks(lambda x, y, table, w, g: once(x, y, table, w // 2, g)))
 wrong(
     BIGBIRD,
     "rows_of_the_next",
     "Each block of queries takes the row of the table after its own.",
     cause="table",
 )(by_blocks(lambda x, y, table, w, g: once(x, y, table.roll(-1, 0), w, g)))
-wrong(BIGBIRD, "one_random_block", "Of the r random blocks the first alone.", cause="table|u|r")(
+wrong(BIGBIRD, "one_random_block", "Of the r random blocks the first alone.", cause=r"\btable\b|u < 1|r = 1")(
     by_blocks(lambda x, y, table, w, g: once(x, y, table[:, :1], w, g))
 )
 wrong(
@@ -122,7 +125,7 @@ wrong(BIGBIRD, "block_values_detached", "Gathered values pass no gradient.", cau
 )
 
 
-@wrong(BIGBIRD, cause="w|window")
+@wrong(BIGBIRD, cause=r"\bw\b|window")
 def window_of_positions(q, k, v, table, w, g):
     """The window is counted in positions, not in blocks."""
     size = q.shape[-2] // len(table)

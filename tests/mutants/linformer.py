@@ -90,9 +90,12 @@ wrong(
 wrong(LINFORMER, "rows_detached", "E passes no gradient: it stays as it was drawn.", cause=r"reaches E\b")(
     low_rank(keys=lambda E, b, k: mix(E.detach(), b, k))
 )
-wrong(LINFORMER, "last_columns", "A column is moved to the front: as of a text padded on the left.")(
-    low_rank(keys=lambda E, b, k: mix(E.roll(1, -1), b, k))
-)
+wrong(
+    LINFORMER,
+    "last_columns",
+    "A column is moved to the front: as of a text padded on the left.",
+    cause=r"E\b|columns|wrong entries",
+)(low_rank(keys=lambda E, b, k: mix(E.roll(1, -1), b, k)))
 
 right(LINFORMER, "mixed_plainly", "Mix, attend.")(low_rank())
 right(LINFORMER, "shared_plainly", "Mix by E alone, attend.", sharing="keys_and_values")(

@@ -27,24 +27,32 @@ def drawn(keys=lambda free, generator: noise(free, generator).masked_fill(~free,
     return blocks
 
 
-wrong(BLOCKS, "never_drawn", "A table of zeros.")(
+wrong(BLOCKS, "never_drawn", "A table of zeros.", cause="free one|twice")(
     lambda free, r, generator: torch.zeros(*free.shape[:-1], r, dtype=torch.int64)
 )
-wrong(BLOCKS, "with_repetition", "Each block is drawn by itself: two may be the same.")(
+wrong(
+    BLOCKS,
+    "with_repetition",
+    "Each block is drawn by itself: two may be the same.",
+    cause="twice|did not return",
+)(
     lambda free, r, generator: torch.where(
         free.sum(-1, keepdim=True) >= r,
         torch.stack([first(noise(free, generator).masked_fill(~free, 2.0), 1)[..., 0] for _ in range(r)], -1),
         -1,
     )
 )
-wrong(BLOCKS, "any_block", "Blocks that are not free are drawn, too.")(drawn(keys=noise))
-wrong(BLOCKS, "first_free", "The first free blocks: nothing is drawn.")(
+wrong(BLOCKS, "any_block", "Blocks that are not free are drawn, too.", cause="free one")(drawn(keys=noise))
+wrong(BLOCKS, "first_free", "The first free blocks: nothing is drawn.", cause="another seed|drawn")(
     drawn(keys=lambda free, generator: torch.arange(free.shape[-1]).double().masked_fill(~free, 1e9))
 )
-wrong(BLOCKS, "sorted_blocks", "The blocks that were drawn are sorted, so that the last is a late one.")(
-    drawn(pick=lambda order, r: first(order, r).sort(-1).values)
-)
-wrong(BLOCKS, "one_choice", "One order of the blocks for all rows.")(
+wrong(
+    BLOCKS,
+    "sorted_blocks",
+    "The blocks that were drawn are sorted, so that the last is a late one.",
+    cause="never drawn|stated",
+)(drawn(pick=lambda order, r: first(order, r).sort(-1).values))
+wrong(BLOCKS, "one_choice", "One order of the blocks for all rows.", cause="rows|together|stated|another")(
     drawn(
         keys=lambda free, generator: (
             torch.rand(free.shape[-1], generator=generator, dtype=torch.float64)
@@ -53,15 +61,17 @@ wrong(BLOCKS, "one_choice", "One order of the blocks for all rows.")(
         )
     )
 )
-wrong(BLOCKS, "late_blocks_preferred", "Numbers that are smaller for late blocks.")(
+wrong(BLOCKS, "late_blocks_preferred", "Numbers that are smaller for late blocks.", cause="stated")(
     drawn(
         keys=lambda free, generator: (
             noise(free, generator) / (2 + torch.arange(free.shape[-1]))
         ).masked_fill(~free, 2.0)
     )
 )
-wrong(BLOCKS, "as_many_as_there_are", "Where too few are free, block 0 stands for none.")(drawn(fill=0))
-wrong(BLOCKS, "own_generator", "A generator of its own: every call draws the same.")(
+wrong(BLOCKS, "as_many_as_there_are", "Where too few are free, block 0 stands for none.", cause="free one")(
+    drawn(fill=0)
+)
+wrong(BLOCKS, "own_generator", "A generator of its own: every call draws the same.", cause="another seed")(
     lambda free, r, generator: drawn()(free, r, torch.Generator().manual_seed(0))
 )
 right(BLOCKS, "by_order", "Random numbers, sorted.")(drawn())

@@ -96,6 +96,7 @@ wrong(
     WINDOW,
     "padded_keys_counted",
     "Keys of 0 stand before the first and take their share: windows at the beginning are watered down.",
+    cause="1 place|first|not normali|sum to|wrong at",
 )(
     lambda q, k, v, w: sliding(place=lambda n, m: m - n)(
         q, *(torch.cat((x.new_zeros(*x.shape[:-2], w, x.shape[-1]), x), -2) for x in (k, v)), w

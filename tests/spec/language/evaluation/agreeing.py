@@ -8,8 +8,9 @@ import numpy as np
 
 from spec.language.evaluation.numbers import Num
 
-ROUNDINGS = 2.0**-44
-"""Slices and look-ups lay arrays out differently, and NumPy adds in the order of the layout."""
+ROUNDINGS = 2.0**-40
+"""Slices and look-ups lay arrays out differently, and NumPy adds in the order of the layout; an exponential of a sum in the
+hundreds is off by as many times that."""
 MILLIONTH = 1e-6
 """A bound is a sum of sizes, in which nothing cancels; that much of it is far more than the layout makes."""
 
