@@ -134,7 +134,9 @@ def _with_rounded_constants(judge: Judge, example: Example) -> Iterator[tuple[Fl
     A constant is rounded itself, or its reciprocal is: 1/√d_k is what is multiplied by.
     """
     given = dict(example.inputs)
-    numbers = [t.name for t in judge.formula.tensors if t.role == "number" and t.name in given]
+    numbers = [
+        t.name for t in judge.formula.tensors if t.role == "number" and t.domain in REAL and t.name in given
+    ]
     passed = {name: float(np.float32(given[name])) for name in numbers}
     constants = _constants(judge.flat)
     if passed:

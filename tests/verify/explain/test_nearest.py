@@ -17,6 +17,7 @@ import impl.feedforward
 import impl.normalization
 import impl.positional
 import impl.transformer
+from impl.attention import window
 from impl.transformer.functions import EncoderLayerWeights
 from tests.mutants.transformer_layers import annotated_norm, normed_by
 from tests.verify.explain.explaining import earlier, scores, weights, why
@@ -426,3 +427,12 @@ def test_another_word_than_auto_is_refused():
     """One line says what conventions are."""
     with pytest.raises(Unusable, match="conventions map names to options, or are 'auto'; got 'ours'"):
         check(norm(True, True), NORM, conventions="ours")  # type: ignore[arg-type]
+
+
+def test_whole_numbers_stay_whole_where_constants_are_rounded():
+    """What computes in float32 is told of a formula of whole numbers, too: of a window of w keys."""
+
+    def narrow(q, k, v, w):
+        return window(q.float(), k.float(), v.float(), w).to(q.dtype)
+
+    assert check(narrow, "attention.window", max_examples=12).verdict == "conforms"
