@@ -107,6 +107,8 @@ def _kind(hint: Any) -> Kind | None:
     if len(wanted) != 1 or not isinstance(wanted[0], type) or getattr(wanted[0], "_is_protocol", False):
         return None
     (kind,) = wanted
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return Kind(kind.__name__, lambda value: getattr(value, "_fields", None) == kind._fields)
     if kind in (bool, str, inspect.Parameter.empty) or issubclass(kind, (tuple, nn.Module)):
         return None  # a module may be compiled, or wrapped by another
     known = {int: INTEGER, float: NUMBER, Tensor: Kind("a tensor", lambda value: isinstance(value, Tensor))}

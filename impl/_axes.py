@@ -26,10 +26,12 @@ class Axes:
         object.__setattr__(self, "_axes", [(name, axes.split()) for name, axes in parsed])
 
     def fit(self, formula: str, **given: Tensor) -> dict[str, int]:
-        """The size of each named axis. ValueError unless all tensors fit; TypeError unless they share a floating dtype."""
+        """The size of each named axis. ValueError unless all fit; TypeError unless they are tensors of one floating dtype."""
         sizes: dict[str, int] = {}
         declared: list[tuple[str, list[str]]] = self._axes  # type: ignore[attr-defined]  # set from the text
         for place, (name, axes) in enumerate(declared):
+            if not isinstance(given[name], Tensor):
+                raise _refuse.kind(formula, name, "a tensor", given[name])
             before = dict(sizes)
             if not _fits(given[name].shape, axes, sizes):
                 if len(declared) <= MANY:

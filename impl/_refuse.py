@@ -84,6 +84,9 @@ def check_belonging(formula: str, lead: torch.Size, axes: int, **given: Tensor) 
 
 def layers(formula: str, weights: Layers) -> Iterator[Layers]:
     """The weights of each layer, of a named tuple of stacked ones; refuse stacks that are not of equally many layers."""
+    for name, part in zip(weights._fields, weights, strict=True):  # type: ignore[attr-defined]
+        if not isinstance(part, Tensor):
+            raise kind(formula, name, "a tensor", part)
     found = [tuple(part.shape) for part in weights]
     if () in found or len({height for height, *_ in found}) != 1:
         got = ", ".join(map(str, found))

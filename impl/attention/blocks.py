@@ -73,16 +73,21 @@ def random_blocks(free: Bool[Tensor, "... N B"], r: int, generator: Generator) -
     if r < 1:
         raise ValueError(f"attention.random_blocks: expected r >= 1; got {r}")
     order = torch.rand(free.shape, generator=generator, device=free.device, dtype=torch.float64)
+    if r > free.shape[-1]:
+        return order.new_full((*free.shape[:-1], r), -1, dtype=torch.int64)
     drawn = order.masked_fill(~free, 2.0).argsort(-1)[..., :r]
-    drawn = torch.nn.functional.pad(drawn, (0, r - drawn.shape[-1]))
     return torch.where(free.sum(-1, keepdim=True) >= r, drawn, -1)
 
 
 def bigbird_table(B: int, r: int, w: int, g: int, generator: Generator) -> Int64[Tensor, "{B} {r}"]:
     """A table for ``attention.bigbird``: for each of B blocks r different ones outside its window and the global ones.
 
-    Rows of global blocks, which are not read, are 0. ValueError where another block has fewer than r to draw from.
+    Rows of global blocks, which are not read, are 0. ValueError where another block has fewer than r to draw from, for a negative
+    B, w or g, and for an r below 1.
     """
+    if min(B, w, g) < 0:
+        raise ValueError(f"{FORMULA}: expected B >= 0, w >= 0 and g >= 0; got B {B}, w {w}, g {g}")
+    w, g = min(w, B), min(g, B)
     at = torch.arange(B, device=generator.device)
     is_global = (at < g) | (at >= B - g)
     free = ((at.unsqueeze(-1) - at).abs() > w) & ~is_global

@@ -35,8 +35,9 @@ def linformer(
 
     With m below the length of E and F their first m columns are used; heads, as leading dimensions, share them. With
     ``sharing="keys_and_values"`` values are mixed by E, too, and F is not read. It is not causal, and a mask has no place in it:
-    set keys and values of padding to 0. ValueError for shapes that do not fit, more than ``length`` keys included, TypeError
-    unless all share one floating dtype. Source: Wang et al. 2020, "Linformer", equation 7.
+    set keys and values of padding to 0. In 16 bits all is computed in float32, z rounded once. ValueError for shapes that do not
+    fit, more than ``length`` keys included, TypeError unless all share one floating dtype. Source: Wang et al. 2020, "Linformer",
+    equation 7.
     """
     check_qkv(FORMULA, q, k, v)
     _refuse.check_floating(FORMULA, q=q, E=E, b_E=b_E, F=F, b_F=b_F)
@@ -49,6 +50,9 @@ def linformer(
     _refuse.check_lead(FORMULA, q=q, k=k, v=v)
     if sharing == "keys_and_values":
         F, b_F = E, b_E
+    if q.dtype.itemsize == 2:  # sums over all keys
+        z = linformer(*(x.float() for x in (q, k, v, E, b_E, F, b_F)), backend=backend)
+        return z.to(q.dtype)
     keys, values = _mix(E, b_E, k), _mix(F, b_F, v)
     return scaled_dot_product(q, keys, values, backend=backend)
 

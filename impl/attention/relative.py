@@ -85,9 +85,11 @@ def shift_distances(x: Float[Tensor, "... n p"], m: int) -> Float[Tensor, "... n
     With p = m columns, of distances behind alone, entries j > i + (m − n) are what stands beyond: a 0, then the row of the next
     query. Hide them by the causal mask. ValueError for fewer columns than m.
     """
-    if x.dim() < 2 or x.shape[-1] < m:
-        raise _refuse.shapes(FORMULA, f"distances (... n p), p >= {m}", x=x)
+    if m < 0 or x.dim() < 2 or (x.shape[-1] < m and x.shape[-2]):
+        raise _refuse.shapes(FORMULA, f"distances (... n p), p >= {m} >= 0", x=x)
     n, p = x.shape[-2:]
+    if not n:
+        return x.new_zeros(*x.shape[:-1], m)
     # One column more makes a step down the rows of the flat array a step of p + 1: read in steps of p, each row begins one
     # entry earlier than the one above it.
     flat = F.pad(x, (0, 1)).flatten(-2)

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
-from impl._transforms import beyond_one_grad, readable, refuse_second_derivative
+from impl._transforms import beyond_one_grad, in_func, readable, refuse_second_derivative
 from impl.attention._checks import Backend, check_bias, check_dropout, check_lead, check_mask, check_qkv
 from impl.attention.masks import Alignment, blank, causal_mask, finite, unsafe
 from impl.scores import additive, scaled_dot
@@ -97,7 +97,7 @@ def scaled_dot_product(
         lead = check_lead("attention.scaled_dot_product", q, k, v, None)
         check_bias("attention.scaled_dot_product", bias, q.shape[-2], k.shape[-2], lead)
     check_dropout("attention.scaled_dot_product", dropout)
-    if backend == "math" or beyond_one_grad():
+    if backend == "math" or beyond_one_grad() or (bias is not None and in_func()):
         check_lead("attention.scaled_dot_product", q, k, v, mask)
         return attend_with_weights(q, k, v, mask, bias, dropout)[0]
     run = partial(attend_fused, bias=bias, dropout=dropout) if bias is not None or dropout else attend_fused

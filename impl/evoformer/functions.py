@@ -9,6 +9,7 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._axes import Axes
+from impl._weights import with_axes
 from impl.attention import scaled_dot_product
 from impl.attention.projections import beside, split_heads
 from impl.evoformer.weights import (
@@ -19,36 +20,29 @@ from impl.evoformer.weights import (
     TransitionWeights,
     TriangleAttentionWeights,
     TriangleMultiplicationWeights,
-    axes,
 )
 from impl.feedforward import relu
 from impl.normalization import layer_norm
 
-
-def _axes(data: str, kind: Any) -> Axes:
-    return Axes(", ".join((data, *(f"{name} ({declared})" for name, declared in axes(kind).items()))))
-
-
 _ALIGNMENT, _PAIRS = "m (... n_seq n_res c_m)", "z (... n_res n_res c_z)"
 _GATED = Axes("q (... n d_k), k (... m d_k), v (... m d_v), b (... n m), g (... n d_v)")
 _ROW, _COLUMN = (
-    _axes(f"{_ALIGNMENT}, {_PAIRS}", RowAttentionWeights),
-    _axes(_ALIGNMENT, ColumnAttentionWeights),
+    with_axes(f"{_ALIGNMENT}, {_PAIRS}", RowAttentionWeights),
+    with_axes(_ALIGNMENT, ColumnAttentionWeights),
 )
-_OUTER, _TRANSITION = _axes(_ALIGNMENT, OuterProductMeanWeights), _axes("x (... d)", TransitionWeights)
-_MULTIPLICATION = _axes(_PAIRS, TriangleMultiplicationWeights)
-_ATTENTION = _axes(_PAIRS, TriangleAttentionWeights)
+_OUTER, _TRANSITION = (
+    with_axes(_ALIGNMENT, OuterProductMeanWeights),
+    with_axes("x (... d)", TransitionWeights),
+)
+_MULTIPLICATION = with_axes(_PAIRS, TriangleMultiplicationWeights)
+_ATTENTION = with_axes(_PAIRS, TriangleAttentionWeights)
 
 
 def _fit(axes: Axes, formula: str, kind: type, weights: Any, **data: Tensor) -> dict[str, int]:
     """The size of each axis of data and weights; refuse weights that are not of the ``kind``, and what does not fit."""
     if not isinstance(weights, kind):
         raise _refuse.kind(formula, "weights", kind.__name__, weights)
-    parts = weights._asdict()  # type: ignore[attr-defined]
-    for name, part in parts.items():
-        if not isinstance(part, Tensor):
-            raise _refuse.kind(formula, name, "a tensor", part)
-    return axes.fit(formula, **data, **parts)
+    return axes.fit(formula, **data, **weights._asdict())  # type: ignore[attr-defined]
 
 
 def gated_attention(

@@ -7,8 +7,9 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from impl._placement import Placement
+from impl._weights import shapes
 from impl.evoformer.functions import block
-from impl.evoformer.weights import BlockWeights, shapes
+from impl.evoformer.weights import BlockWeights
 
 __all__ = ["Block"]
 

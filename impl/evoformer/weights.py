@@ -1,7 +1,6 @@
 """The weights of the parts of an Evoformer block, by the statements' letters and in their order."""
 
-from math import prod
-from typing import NamedTuple, get_type_hints
+from typing import NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor
@@ -110,16 +109,3 @@ class BlockWeights(NamedTuple):
     starting: TriangleAttentionWeights
     ending: TriangleAttentionWeights
     pairs: TransitionWeights
-
-
-def axes(kind: type) -> dict[str, str]:
-    """The axes of each weight, as they are declared: ``{"W_o": "h*c c_m", …}``."""
-    return {name: hint.dim_str.strip() for name, hint in get_type_hints(kind).items()}
-
-
-def shapes(kind: type, sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
-    """The shape of each weight where the axes have these sizes."""
-    return {
-        name: tuple(prod(sizes[factor] for factor in axis.split("*")) for axis in declared.split())
-        for name, declared in axes(kind).items()
-    }

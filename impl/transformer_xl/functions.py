@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from impl import _refuse
-from impl._axes import Axes
+from impl._weights import with_axes
 from impl.attention._checks import check_mask
 from impl.attention.masks import blank_sequences, causal_mask
 from impl.attention.projections import beside, split_heads
@@ -59,10 +59,7 @@ class LayerWeights(NamedTuple):
     beta_2: Float[Tensor, "*L d_model"]
 
 
-_AXES = Axes(
-    "x (... n d_model), memory (... M d_model), R (... M+n d_model), W_q (h d_model d_k), W_k (h d_model d_k), "
-    "W_v (h d_model d_v), W_r (h d_model d_k), W_o (h*d_v d_model), u (h d_k), w (h d_k)"
-)
+_AXES = with_axes("x (... n d_model), memory (... M d_model), R (... M+n d_model)", AttentionWeights)
 
 
 def attention(
@@ -151,9 +148,11 @@ def model(
         or memory.shape[-3] != len(layers)
         or memory.shape[-1:] != E.shape[-1:]
         or not ids.dim()
+        or not layers
     ):
-        expected = f"ids (... n), memory (... L M d_model), E (V d_model) with L = {len(layers)}"
+        expected = f"ids (... n), memory (... L M d_model), E (V d_model) with L = {max(len(layers), 1)}"
         raise _refuse.shapes(formula, expected, ids=ids, memory=memory, E=E)
+    _refuse.check_lead(formula, {"ids": ids}, memory=memory[..., 0, :, :])
     M, d = memory.shape[-2:]
     rows = M if rows is None else rows
     if rows < 0:

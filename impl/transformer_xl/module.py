@@ -15,6 +15,7 @@ from torch import Generator, Tensor, nn
 from impl import _refuse
 from impl._config import check_fields, expect
 from impl._placement import Placement
+from impl._weights import shapes
 from impl.objectives import linear_cross_entropy
 from impl.transformer_xl.functions import LayerWeights, model
 
@@ -77,18 +78,14 @@ class TransformerXL(nn.Module):
         **placement: Unpack[Placement],
     ) -> None:
         super().__init__()
-        self.config, L, h, d, f = config, config.layers, config.heads, config.d_model, config.d_ff
-        c = d // h
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("W_q", "W_k", "W_v", "W_r"), (h, d, c)) | {
-            "W_o": (d, d),
-            "u": (h, c),
-            "w": (h, c),
-        }
-        shapes |= {"gamma_1": (d,), "beta_1": (d,), "W_1": (d, f), "b_1": (f,), "W_2": (f, d), "b_2": (d,)}
-        shapes |= {"gamma_2": (d,), "beta_2": (d,)}
+        self.config, h, d = config, config.heads, config.d_model
+        sizes = {"h": h, "d_model": d, "d_k": d // h, "d_v": d // h, "d_ff": config.d_ff}
         self.E = nn.Parameter(torch.empty(config.vocabulary, d, **placement))
         self.layers = nn.ParameterDict(
-            {name: nn.Parameter(torch.empty(L, *shape, **placement)) for name, shape in shapes.items()}
+            {
+                name: nn.Parameter(torch.empty(config.layers, *shape, **placement))
+                for name, shape in shapes(LayerWeights, sizes).items()
+            }
         )
         self.reset_parameters(generator)
 

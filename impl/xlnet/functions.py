@@ -15,6 +15,8 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._axes import Axes
+from impl._labels import IGNORED
+from impl._weights import with_axes
 from impl.attention._checks import Backend, check_mask
 from impl.attention.masks import blank, unsafe
 from impl.attention.relative import attend
@@ -22,13 +24,9 @@ from impl.embedding import rows
 from impl.feedforward import gelu
 from impl.normalization import add_norm
 from impl.objectives import mlm
+from impl.positional import sinusoidal
 
 __all__ = ["LayerWeights", "attention", "objective", "two_stream"]
-
-BASE = 10_000
-"""How far the slowest wave of the distances is stretched."""
-IGNORED = -100
-"""The label of a token that is not foretold."""
 
 
 class LayerWeights(NamedTuple):
@@ -56,10 +54,7 @@ class LayerWeights(NamedTuple):
 _HEAD = Axes(
     "q (... n d_k), k (... n d_k), v (... n d_v), r (... p d_k), u (... d_k), w (... d_k), f (... d_k), S (... 2 d_k)"
 )
-_LAYER = Axes(
-    "x (... n d_model), g (... n d_model), R (... p d_model), W_q (h d_model d_k), W_k (h d_model d_k), W_v (h d_model d_v), "
-    "W_r (h d_model d_k), u (h d_k), w (h d_k), f (h d_k), S (h 2 d_k), W_o (h*d_v d_model)"
-)
+_LAYER = with_axes("x (... n d_model), g (... n d_model), R (... p d_model)", LayerWeights)
 
 
 def attention(
@@ -94,32 +89,15 @@ def attention(
     lead = _refuse.check_lead(formula, vectors, q=q, k=k, v=v, r=r, S=S)
     if mask is not None:
         check_mask(formula, mask, n, n, lead)
-    dtype = q.dtype
+    dtype, q = q.dtype, q.expand(*lead, *q.shape[-2:])
     if dtype.itemsize == 2:
         q, k, v, r, u, w, f, S = (x.float() for x in (q, k, v, r, u, w, f, S))
     u, w, f = u.unsqueeze(-2), w.unsqueeze(-2), f.unsqueeze(-2)
-    return _attend(q, k, v, r, u, w, f, S, seg, mask, backend).to(dtype)
-
-
-def _attend(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    r: Tensor,
-    u: Tensor,
-    w: Tensor,
-    f: Tensor,
-    S: Tensor,
-    seg: Tensor,
-    mask: Tensor | None,
-    backend: Backend,
-) -> Tensor:
-    """``attention`` of what was checked before; the biases as (... 1 d_k)."""
     if mask is not None and unsafe(q, k, v):
         q, k, v = blank(q, k, v, mask)
     own, other = ((q + f) @ S.mT / math.sqrt(q.shape[-1])).split(1, -1)
     texts = torch.where(seg.unsqueeze(-1) == seg.unsqueeze(-2), own, other)
-    return attend(q, k, v, r, u, w, mask, backend, texts)
+    return attend(q, k, v, r, u, w, mask, backend, texts).to(dtype)
 
 
 def two_stream(
@@ -139,13 +117,17 @@ def two_stream(
     those of the parts. Source: Yang et al. 2019, section 2.3 and appendix A.2.
     """
     formula = "xlnet.two_stream"
-    heads, (gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2) = weights[:9], weights[9:]
-    W_q, W_k, W_v, W_r, u, w, f, S, W_o = heads
-    named = dict(zip(LayerWeights._fields, heads, strict=False))
-    n = _LAYER.fit(formula, x=x, g=g, R=R, **named)["n"]
+    W_q, W_k, W_v, W_r, u, w, f, S, W_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2 = weights
+    n = _LAYER.fit(formula, x=x, g=g, R=R, **weights._asdict())["n"]
     if R.shape[-2] != 2 * n - 1:
         raise _refuse.shapes(formula, "x (... n d_model), R (... 2*n-1 d_model)", x=x, R=R)
-    before, up_to = _masks(formula, order, n)
+    _refuse.check_integers(formula, "integer seg and order", seg=seg, order=order)
+    if not seg.shape[-1:] == order.shape[-1:] == (n,):
+        raise _refuse.shapes(formula, f"seg (... n), order (... n) with n = {n}", seg=seg, order=order)
+    lead = _refuse.check_lead(formula, {"seg": seg, "order": order}, x=x, g=g, R=R)
+    x, g = (rows.expand(*lead, *rows.shape[-2:]) for rows in (x, g))
+    before = (order.unsqueeze(-2) < order.unsqueeze(-1)).unsqueeze(-3)
+    up_to = before | torch.eye(n, dtype=torch.bool, device=order.device)
     k, v, r = _project(x, W_k), _project(x, W_v), _project(R, W_r)
     seg = seg.unsqueeze(-2)
 
@@ -183,9 +165,7 @@ def objective(
     x = rows(formula, "E (V d_model)", ids=ids, E=E)
     if g_0.shape != E.shape[1:] or b_V.shape != E.shape[:1]:
         raise _refuse.shapes(formula, "E (V d_model), g_0 (d_model), b_V (V)", E=E, g_0=g_0, b_V=b_V)
-    if order.dim() < 1 or order.shape[-1] != x.shape[-2]:
-        raise _refuse.shapes(formula, "ids (... n), order (... n)", ids=ids, order=order)
-    g = g_0.expand(*torch.broadcast_shapes(x.shape[:-2], order.shape[:-1]), *x.shape[-2:])
+    g = g_0.expand(x.shape)
     R = distances(x.shape[-2], E)
     for own in _refuse.layers(formula, weights):
         x, g = two_stream(x, g, R, seg, order, own, eps)
@@ -198,22 +178,12 @@ def distances(n: int, like: Float[Tensor, "... d_model"]) -> Float[Tensor, "{2*n
     """The encodings of the distances n − 1 … 1 − n between n places: ⌈d/2⌉ sines, then ⌊d/2⌋ cosines, of the width, device and
     dtype of ``like``.
     """
-    d = like.shape[-1]
-    # Angles are far larger than their differences: in single precision they would be rounded too much.
-    place = torch.arange(n - 1, -n, -1, dtype=torch.float64, device=like.device)
-    angle = place.unsqueeze(-1) / BASE ** (torch.arange(0, d, 2, dtype=torch.float64, device=like.device) / d)
-    return torch.cat((angle.sin(), angle[:, : d // 2].cos()), -1).to(like.dtype)
+    sines = -(-like.shape[-1] // 2)
+    ahead = sinusoidal(n, like.shape[-1], layout="concatenated", dtype=like.dtype, device=like.device)
+    behind = torch.cat((-ahead[:, :sines], ahead[:, sines:]), -1)  # −distance: sines are odd, cosines even
+    return torch.cat((ahead.flip(0), behind[1:]))
 
 
 def _project(rows: Tensor, W: Tensor) -> Tensor:
     """The rows times the matrix of each head: (... h n width)."""
     return rows.unsqueeze(-3) @ W
-
-
-def _masks(formula: str, order: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """Who sees whom in every head: those before a token, and those up to it."""
-    _refuse.check_integers(formula, "integer order", order=order)
-    if order.dim() < 1 or order.shape[-1] != n:
-        raise _refuse.shapes(formula, f"order (... n) = (... {n})", order=order)
-    before = (order.unsqueeze(-2) < order.unsqueeze(-1)).unsqueeze(-3)
-    return before, before | torch.eye(n, dtype=torch.bool, device=order.device)

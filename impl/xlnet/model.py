@@ -12,6 +12,7 @@ from torch import Generator, Tensor, nn
 
 from impl._config import check_fields, expect
 from impl._placement import Placement
+from impl._weights import shapes
 from impl.xlnet.functions import LayerWeights, objective
 
 __all__ = ["XLNet", "XLNetConfig"]
@@ -60,28 +61,14 @@ class XLNet(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        d, h, L = config.d_model, config.heads, config.layers
-        k, f = d // h, 4 * d if config.d_ff is None else config.d_ff
-        into, bias, row = (h, d, k), (h, k), (d,)
-        shapes = (
-            *4 * (into,),
-            *3 * (bias,),
-            (h, 2, k),
-            (d, d),
-            row,
-            row,
-            (d, f),
-            (f,),
-            (f, d),
-            row,
-            row,
-            row,
-        )
+        d, h = config.d_model, config.heads
+        width = 4 * d if config.d_ff is None else config.d_ff
+        sizes = {"h": h, "d_model": d, "d_k": d // h, "d_v": d // h, "d_ff": width}
         self.E = nn.Parameter(torch.empty(config.vocabulary, d, **placement))
         self.g_0 = nn.Parameter(torch.empty(d, **placement))
         self.b_V = nn.Parameter(torch.empty(config.vocabulary, **placement))
-        for name, shape in zip(LayerWeights._fields, shapes, strict=True):
-            self.register_parameter(name, nn.Parameter(torch.empty(L, *shape, **placement)))
+        for name, shape in shapes(LayerWeights, sizes).items():
+            self.register_parameter(name, nn.Parameter(torch.empty(config.layers, *shape, **placement)))
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: Generator | None = None) -> None:
@@ -95,7 +82,7 @@ class XLNet(nn.Module):
     @property
     def weights(self) -> LayerWeights:
         """Those of all layers, an axis L in front."""
-        return LayerWeights(*(self.get_parameter(name) for name in LayerWeights._fields))
+        return LayerWeights(*(getattr(self, name) for name in LayerWeights._fields))
 
     def forward(
         self,

@@ -124,3 +124,5 @@ def test_a_table_names_different_blocks_that_are_not_near():
         bigbird_table(7, 3, 1, 1, torch.Generator())
     with pytest.raises(ValueError, match="expected r >= 1; got 0"):
         random_blocks(torch.ones(2, 3, dtype=torch.bool), 0, torch.Generator())
+    with pytest.raises(ValueError, match="expected B >= 0, w >= 0 and g >= 0; got B 11, w -1, g 0"):
+        bigbird_table(11, 1, -1, 0, torch.Generator())

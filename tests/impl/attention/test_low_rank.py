@@ -32,6 +32,15 @@ def test_it_is_the_statement(sharing, dtype, backend, inputs, normal, stated, wi
     assert within([z, *found], said)
 
 
+def test_sums_over_all_keys_do_not_overflow_in_half_precision(normal):
+    """Three hundred keys of 300 each: their sum is beyond the largest number of float16."""
+    q, k, v, F = normal(n, d_k), torch.full((300, d_k), 300.0), normal(300, d_v), normal(r, 300)
+    given = q, k, v, torch.ones(r, 300), normal(r), F, normal(r)
+    z = linformer(*(x.half() for x in given))
+    wide = linformer(*(x.half().float() for x in given))
+    torch.testing.assert_close(z, wide.half())
+
+
 def test_the_identity_makes_it_attention(normal):
     """Each row is then a key."""
     q, k, v = normal(n, d_k), normal(m, d_k), normal(m, d_v)

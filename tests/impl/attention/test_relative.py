@@ -62,3 +62,24 @@ def test_too_few_distances_are_refused(inputs):
         relative(q, k, v, r[:, 1:], u, w)
     with pytest.raises(ValueError, match="p >= 7"):
         shift_distances(r[..., :6], 7)
+
+
+def test_no_queries_give_nothing(inputs):
+    """And distances of as many rows as keys less one."""
+    q, k, v, r, u, w = inputs
+    assert relative(q[:, :0], k, v, r[:, : M - 1], u, w).shape == (H, 0, D_V)
+
+
+def test_a_gradient_of_a_function_passes_beside_a_parameter(inputs):
+    """Of the values, where distances are parameters of a module."""
+    q, k, v, r, u, w = (x[..., :D_V] for x in inputs)  # as wide as values: only then the kernel is fused
+    learned = torch.nn.Parameter(r)
+    found = torch.func.grad(lambda v: relative(q, k, v, learned, u, w).sum())(v)
+    v = v.clone().requires_grad_()
+    torch.testing.assert_close(found, torch.autograd.grad(relative(q, k, v, r, u, w).sum(), v)[0])
+
+
+def test_fewer_keys_than_none_are_refused():
+    """In one line."""
+    with pytest.raises(ValueError, match=r"p >= -1 >= 0"):
+        shift_distances(torch.zeros(3, 7), -1)

@@ -142,6 +142,16 @@ def test_what_does_not_fit_is_refused(xl, ids):
     """A memory of other layers, rows that cannot be, sizes that cannot be built."""
     with pytest.raises(ValueError, match=r"memory \(\.\.\. L M d_model\).*with L = 3"):
         xl(ids, torch.zeros(L + 1, M, D, dtype=torch.float64))
+    with pytest.raises(
+        ValueError, match=r"^transformer_xl\.model: expected leading dimensions that broadcast"
+    ):
+        xl(ids, torch.zeros(3, L, M, D, dtype=torch.float64))
+    with pytest.raises(
+        TypeError, match=r"^transformer_xl\.model: expected LayerWeights as weights; got list"
+    ):
+        model(ids, torch.zeros(L, M, D, dtype=torch.float64), xl.E, list(xl.weights), 1e-5)
+    with pytest.raises(TypeError, match=r"^transformer_xl\.model: expected a tensor as u; got None"):
+        model(ids, torch.zeros(L, M, D, dtype=torch.float64), xl.E, xl.weights._replace(u=None), 1e-5)
     with pytest.raises(ValueError, match="rows >= 0"):
         model(ids, torch.zeros(L, M, D, dtype=torch.float64), xl.E, xl.weights, 1e-5, rows=-1)
     with pytest.raises(ValueError, match="heads that divide d_model"):

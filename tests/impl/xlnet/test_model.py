@@ -60,12 +60,35 @@ def test_only_tokens_behind_the_cut_are_foretold(xlnet: XLNet) -> None:
     torch.testing.assert_close(loss, -logits[1].log_softmax(-1)[2])
 
 
+def test_several_orders_of_one_text_are_read_as_one_by_one(xlnet: XLNet) -> None:
+    """Orders and texts broadcast with the tokens, whichever of them has the leading dimensions."""
+    ids, seg = torch.tensor([3, 1, 4]), torch.tensor([[0, 0, 1], [0, 1, 1]])
+    orders = torch.tensor([[2, 0, 1], [0, 1, 2]])
+    logits, _ = xlnet(ids, orders, seg)
+    for place in range(2):
+        torch.testing.assert_close(logits[place], xlnet(ids, orders[place], seg[place])[0])
+
+
+def test_parameters_may_be_given_by_a_function(xlnet: XLNet) -> None:
+    """As plain tensors, by ``torch.func.functional_call``."""
+    plain = {name: parameter.detach() for name, parameter in xlnet.named_parameters()}
+    ids, order = torch.tensor([3, 1, 4]), torch.tensor([2, 0, 1])
+    logits, _ = torch.func.functional_call(xlnet, plain, (ids, order))
+    torch.testing.assert_close(logits, xlnet(ids, order)[0])
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_what_does_not_fit_is_refused_in_a_line(xlnet: XLNet) -> None:
     """With the formula, what was expected and what was given."""
-    with pytest.raises(ValueError, match=r"^xlnet.objective: expected ids \(... n\), order \(... n\); got"):
+    with pytest.raises(
+        ValueError, match=r"^xlnet.two_stream: expected seg \(... n\), order \(... n\) with n = 2"
+    ):
         xlnet(torch.tensor([1, 2]), torch.tensor([0, 1, 2]))
-    with pytest.raises(TypeError, match=r"^xlnet.two_stream: expected integer order; got"):
+    with pytest.raises(TypeError, match=r"^xlnet.two_stream: expected integer seg and order; got"):
         xlnet(torch.tensor([1, 2]), torch.tensor([0.0, 1.0]))
+    with pytest.raises(ValueError, match=r"2\*n-1"):
+        xlnet(torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.int64))
+    with pytest.raises(TypeError, match="expected LayerWeights as weights; got list"):
+        two_stream(*torch.zeros(3, 1, 4), *torch.zeros(2, 1, dtype=torch.int64), list(xlnet.weights), 1.0)
     with pytest.raises(ValueError, match="heads that divide d_model"):
         XLNetConfig(d_model=7)
