@@ -87,7 +87,7 @@ def first_place(checks: Sequence[Any]) -> str:
         return f"{told.name}: {_shorten(told.message)}" if told.message else told.name
     what = {
         "value": "the values are wrong",
-        "gradient": "the values conform, and gradients do not",
+        "gradient": "no value is found wrong, and gradients are",
         "theorem": f"plain values conform, and the {told.name} does not hold",
     }.get(told.kind, f"{told.name} fails")
     types = {check.dtype for check in checks if check.kind == told.kind}

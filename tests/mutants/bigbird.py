@@ -55,6 +55,29 @@ def by_blocks(count=once, scores=raw, mix=lambda a, v: a @ v, over=lambda a: a /
 wrong(BIGBIRD, "table_of_zeros", "The table was never drawn: zeros.", cause="table|u\\]|named")(
     by_blocks(lambda x, y, table, w, g: once(x, y, torch.zeros_like(table), w, g))
 )
+wrong(BIGBIRD, "window_wraps", "The window goes on at the other end.", cause=r"\bw\b|window")(
+    by_blocks(
+        lambda x, y, table, w, g: (
+            (once(x, y, table, w, g) > 0) | ((x - y) % len(table) <= w) | ((y - x) % len(table) <= w)
+        ).double()
+    )
+)
+wrong(
+    BIGBIRD,
+    "table_rolled",
+    "Rows of the table are counted from the first block that is not global.",
+    cause="table",
+)(by_blocks(lambda x, y, table, w, g: once(x, y, table.roll(g, 0), w, g)))
+wrong(BIGBIRD, "one_last_global", "Of the last global blocks the last alone.", cause=r"\bg\b|global")(
+    by_blocks(
+        lambda x, y, table, w, g: (
+            ((x - y).abs() <= w)
+            | (torch.minimum(x, y) < g)
+            | (torch.maximum(x, y) >= len(table) - min(g, 1))
+            | (named(table, y) > 0)
+        ).double()
+    )
+)
 wrong(
     BIGBIRD,
     "named_again",

@@ -179,4 +179,4 @@ def test_a_phrase_says_where_the_first_check_fails():
     value.dtype, value.counterexample.sizes = "float32", {"d": 1}
     said = "the values are wrong in float32 alone at d = 1: y[0] is 2 and has to be 1"
     assert first_place([slope, value]) == said
-    assert first_place([slope]) == "the values conform, and gradients do not: y[0] is 2 and has to be 1"
+    assert first_place([slope]) == "no value is found wrong, and gradients are: y[0] is 2 and has to be 1"

@@ -28,6 +28,7 @@ from verify.properties.plain_calls import check_gradients, check_values
 from verify.properties.precision import digits_inside
 from verify.properties.setting import Setting
 from verify.properties.unsaid_sizes import restrict_to_stated
+from verify.properties.values import compare
 from verify.report import CONFORMS, FALSIFIED, CheckResult, Report, either_said
 
 MOST = 2
@@ -249,7 +250,28 @@ def _try_conventions(
     telling |= any(outcome.effective and not outcome.fails for outcome in judged)
     if not telling or spoilt > SPOILT * len(others):
         return None
+    if other.partial and _is_silent(evidence, other, failing, witnesses):
+        return None
     return Nearest(other, changes, passed + len(others) - spoilt, len(witnesses), telling=own)
+
+
+def _is_silent(
+    evidence: Evidence, other: Judge, failing: Sequence[Witness], witnesses: Sequence[Witness]
+) -> bool:
+    """Whether nothing is ever said of an output that fails: whatever it is, it would conform."""
+
+    def expected(judge: Judge, witness: Witness) -> list[Expected]:
+        return judge.expect_batch(witness.example, False, witness.kind)
+
+    wrong = {
+        place
+        for w in failing
+        for place, (said, got) in enumerate(zip(expected(evidence.judge, w), w.got or (), strict=True))
+        if compare(said, got).fails
+    }
+    return any(
+        not any(np.isfinite(expected(other, w)[place].bound).any() for w in witnesses) for place in wrong
+    )
 
 
 # Where values in float64 do not tell -----------------------------------------------------------------------------------

@@ -318,9 +318,10 @@ class Space:
             return np.full(shape, number if item.domain in WHOLE else round_to(value, dtype))
         if item.domain in WHOLE:
             below = whole(item.below, sizes) if item.below != 0 else 1
+            if item.role == "number":
+                return regimes.whole_number(random, below, recipe.number)
             ids = regimes.identifiers(random, shape, below, recipe.number)
-            ids = regimes.some_without(random, ids, recipe.mask) if item.domain == "label" else ids
-            return int(ids) if item.role == "number" else ids
+            return regimes.some_without(random, ids, recipe.mask) if item.domain == "label" else ids
         if item.domain == "boolean":
             truths = regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)].draw(random, shape)
             return bool(truths) if item.role == "number" else truths

@@ -247,6 +247,10 @@ SHARES = (0.1, 0.0, 0.35, 1.0, 0.75, 1e-9)
 """For numbers from 0 to 1, one of them less than what float32 tells from 0 beside 1."""
 
 
+SMALL = 3
+"""Below this whole numbers are small."""
+
+
 def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDArray[np.int64]:
     """Ids below ``below``: any, in order up to the largest, all the same, or the ends of the range only."""
     if below <= 0:
@@ -266,6 +270,15 @@ def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDAr
     ):  # the largest is the first that a narrow type or a table cut short cannot hold
         found.flat[random.integers(found.size)] = below - 1
     return found
+
+
+def whole_number(random: Random, below: int, kind: int) -> int:
+    """A whole number below ``below``: small every other time, the largest, or any. Of a window or a cut most of these take all
+    there is, and tell nothing.
+    """
+    if kind % 4 == 1:
+        return max(below - 1, 0)
+    return int(random.integers(max(below if kind % 4 == 3 else min(below, SMALL), 1)))
 
 
 def some_without(random: Random, labels: npt.NDArray[np.int64], kind: int) -> npt.NDArray[np.int64]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -23,7 +25,9 @@ from tests.mutants.transformer_layers import annotated_norm, normed_by
 from tests.verify.explain.explaining import earlier, scores, weights, why
 from verify import check
 from verify.adapt import function
+from verify.explain import conventions
 from verify.faults import Unusable
+from verify.properties.judge import Expected
 from verify.targets.objectives import kl_div_of_words
 from verify.targets.ours import flatten
 
@@ -333,6 +337,19 @@ def test_no_convention_excuses_gradients_that_are_nan():
     report = check(added, SOFTMAX, conventions="auto", max_examples=24)
     assert (report.verdict, report.found) == ("falsified", {})
     assert report.headline.endswith("where the mask leaves a row nothing, the gradient of s is NaN")
+
+
+def test_a_convention_that_never_says_anything_of_what_is_wrong_explains_nothing():
+    """Of two outputs the second is wrong, and nothing is ever asked of it: whatever it were, it would conform."""
+
+    def judge(*bounds):
+        said = [Expected(f"out{place}", np.zeros(3), np.full(3, bound)) for place, bound in enumerate(bounds)]
+        return SimpleNamespace(expect_batch=lambda *_: said)
+
+    failing = [SimpleNamespace(example=None, kind="", got=[np.zeros(3), np.ones(3)])]
+    evidence = SimpleNamespace(judge=judge(0.1, 0.1))
+    assert conventions._is_silent(evidence, judge(0.1, math.inf), failing, failing)
+    assert not conventions._is_silent(evidence, judge(math.inf, 0.1), failing, failing)
 
 
 def test_what_makes_gradients_nan_is_said_beside_the_nearest_convention():

@@ -193,4 +193,4 @@ def test_gradients_alone_are_said_to_be_wrong():
         return s.detach() + (s - s.detach()) * (1 + s.detach() ** 2)
 
     said = check(crooked, "scores.scaled_dot", max_examples=24).headline
-    assert said.startswith("falsified: the values conform, and gradients do not at n = ")
+    assert said.startswith("falsified: no value is found wrong, and gradients are at n = ")

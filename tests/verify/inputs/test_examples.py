@@ -107,6 +107,17 @@ def test_the_largest_id_is_drawn(below):
         assert found.max() == below - 1
 
 
+@pytest.mark.parametrize("below", [1, 2, 3, 47])
+def test_whole_numbers_are_small_every_other_time(below):
+    """A window or a cut that takes all there is tells nothing; the largest, and any, come too."""
+    random = np.random.default_rng(0)
+    drawn = [[regimes.whole_number(random, below, kind) for _ in range(300)] for kind in range(4)]
+    assert all(0 <= found < below for kind in drawn for found in kind)
+    assert all(set(drawn[kind]) == set(range(min(below, 3))) for kind in (0, 2))
+    assert set(drawn[1]) == {below - 1}
+    assert len(set(drawn[3])) == below
+
+
 NORM, RECIPE = formulas()["normalization.layer_norm"], Recipe(0, 0, 0, 0, 0, 7)
 
 
