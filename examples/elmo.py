@@ -230,10 +230,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--seed", type=recording.seed, default=usual.seed, help="of parameters and order (%(default)s)"
     )
     parser.add_argument("--epochs", type=int, default=usual.epochs, help="of training (%(default)s)")
-    parser.add_argument("--record", type=Path, metavar="PATH", help="write all figures as JSON")
-    given = parser.parse_args(arguments)
-    if given.epochs < 1:
-        parser.error(f"expected epochs >= 1; got {given.epochs}")
+    recording.add_outputs(parser)
+    given = recording.parse(parser, arguments, epochs=1)
     torch.set_num_threads(1)  # the work is small: two threads would wait for each other
     result = run(Settings(seed=given.seed, epochs=given.epochs), lambda line: print(line, flush=True))
     print(f"\n{summary(result)}")

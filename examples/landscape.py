@@ -231,12 +231,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--grid", type=int, default=usual.grid, help="points along each direction (%(default)s)"
     )
-    parser.add_argument("--draw", type=Path, metavar="PATH", help="draw both surfaces (svg, png, pdf)")
-    parser.add_argument("--record", type=Path, metavar="PATH", help="write all figures as JSON")
-    given = parser.parse_args(arguments)
-    for name, least in (("steps", 10), ("grid", 3)):
-        if getattr(given, name) < least:
-            parser.error(f"expected {name} >= {least}; got {getattr(given, name)}")
+    recording.add_outputs(parser, "both surfaces")
+    given = recording.parse(parser, arguments, steps=10, grid=3)
     torch.set_num_threads(1)  # the work is small: two threads would wait for each other
     settings = Settings(seed=given.seed, steps=given.steps, grid=given.grid)
     result = run(settings, lambda line: print(line, flush=True))

@@ -314,19 +314,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--longest", type=int, default=max(usual.lengths), help="places at most (%(default)s)"
     )
     parser.add_argument("--rounds", type=int, default=usual.rounds, help="of timing (%(default)s)")
-    parser.add_argument("--draw", type=Path, metavar="PATH", help="draw all of it (svg, png, pdf)")
-    parser.add_argument("--record", type=Path, metavar="PATH", help="write all figures as JSON")
-    given = parser.parse_args(arguments)
-    for name, least in (("longest", usual.lengths[0]), ("rounds", 1)):
-        if getattr(given, name) < least:
-            parser.error(f"expected {name} >= {least}; got {getattr(given, name)}")
-    try:  # before the work, so that nothing is lost after it
-        if given.record:
-            recording.check_file(given.record, "--record")
-        if given.draw:
-            recording.check_file(given.draw, "--draw", Figure().canvas.get_supported_filetypes())
-    except ValueError as error:
-        parser.error(str(error))
+    recording.add_outputs(parser, "all of it")
+    given = recording.parse(parser, arguments, longest=usual.lengths[0], rounds=1)
     os.environ.setdefault(
         "KINETO_LOG_LEVEL", "99"
     )  # or the profiler writes a line wherever it begins and ends

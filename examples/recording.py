@@ -7,7 +7,7 @@ import json
 import platform
 import re
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,35 @@ def check_file(path: Path, option: str, kinds: Collection[str] | None = None) ->
     if kinds is not None and path.suffix[1:] not in kinds:
         raise ValueError(f"{option}: expected a name that ends in {', '.join(sorted(kinds))}; got {path}")
     folder(path.parent, option)
+
+
+def add_outputs(parser: argparse.ArgumentParser, drawn: str = "") -> None:
+    """Add ``--record``, and ``--draw`` if there is something to draw: what it is, in words."""
+    if drawn:
+        parser.add_argument("--draw", type=Path, metavar="PATH", help=f"draw {drawn} (svg, png, pdf)")
+    parser.add_argument("--record", type=Path, metavar="PATH", help="write all figures as JSON")
+
+
+def parse(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None, **least: int
+) -> argparse.Namespace:
+    """The options, of which numbers are at least so large and ``--record`` and ``--draw`` can be written: the parser says
+    otherwise, before the work, so that nothing is lost after it.
+    """
+    given = parser.parse_args(arguments)
+    for name, bound in least.items():
+        if getattr(given, name) < bound:
+            parser.error(f"expected {name} >= {bound}; got {getattr(given, name)}")
+    try:
+        if given.record:
+            check_file(given.record, "--record")
+        if getattr(given, "draw", None):
+            from matplotlib.figure import Figure  # only who asks for a picture needs Matplotlib
+
+            check_file(given.draw, "--draw", Figure().canvas.get_supported_filetypes())
+    except ValueError as error:
+        parser.error(str(error))
+    return given
 
 
 def write(found: Mapping[str, Any], path: Path) -> None:

@@ -224,19 +224,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--seeds", type=int, default=usual.seeds, help="runs of each size (%(default)s)")
     parser.add_argument("--steps", type=int, default=usual.steps, help="of training (%(default)s)")
-    parser.add_argument("--draw", type=Path, metavar="PATH", help="draw losses and laws (svg, png, pdf)")
-    parser.add_argument("--record", type=Path, metavar="PATH", help="write all figures as JSON")
-    given = parser.parse_args(arguments)
-    for name, least in (("seeds", 1), ("steps", 20)):
-        if getattr(given, name) < least:
-            parser.error(f"expected {name} >= {least}; got {getattr(given, name)}")
-    try:  # before the work, so that nothing is lost after it
-        if given.record:
-            recording.check_file(given.record, "--record")
-        if given.draw:
-            recording.check_file(given.draw, "--draw", Figure().canvas.get_supported_filetypes())
-    except ValueError as error:
-        parser.error(str(error))
+    recording.add_outputs(parser, "losses and laws")
+    given = recording.parse(parser, arguments, seeds=1, steps=20)
     torch.set_num_threads(1)  # the work is small: two threads would wait for each other
     settings = Settings(seed=given.seed, seeds=given.seeds, steps=given.steps)
     result = run(settings, lambda line: print(line, flush=True))

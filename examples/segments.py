@@ -301,19 +301,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--longest", type=int, default=max(usual.contexts), help="context at most (%(default)s)"
     )
-    parser.add_argument("--draw", type=Path, metavar="PATH", help="draw all of it (svg, png, pdf)")
-    parser.add_argument("--record", type=Path, metavar="PATH", help="write all figures as JSON")
-    given = parser.parse_args(arguments)
-    for name, least in (("steps", 20), ("longest", usual.contexts[0])):
-        if getattr(given, name) < least:
-            parser.error(f"expected {name} >= {least}; got {getattr(given, name)}")
-    try:  # before the work, so that nothing is lost after it
-        if given.record:
-            recording.check_file(given.record, "--record")
-        if given.draw:
-            recording.check_file(given.draw, "--draw", Figure().canvas.get_supported_filetypes())
-    except ValueError as error:
-        parser.error(str(error))
+    recording.add_outputs(parser, "all of it")
+    given = recording.parse(parser, arguments, steps=20, longest=usual.contexts[0])
     torch.set_num_threads(1)  # what one core takes is what is compared
     contexts = tuple(context for context in usual.contexts if context <= given.longest)
     settings = Settings(seed=given.seed, steps=given.steps, contexts=contexts)

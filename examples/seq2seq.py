@@ -5,7 +5,7 @@
 trains three models of ``impl.seq2seq`` on the same task with the same steps: a source is a row of random letters, its target the
 same letters from the last to the first. Without attention all of a source has to pass through one vector; with it (Bahdanau's,
 Luong's) the decoder may look up each letter where it stands. Printed: how many letters (a word's end counts as one), and how many
-whole words, are right when the model writes long words by itself (greedy decoding). ``--figure`` draws the learned alignment.
+whole words, are right when the model writes long words by itself (greedy decoding). ``--draw`` draws the learned alignment.
 
 Nothing is fetched: words are drawn as they are needed, from generators seeded by ``--seed``. Those that are measured on are
 drawn separately; that one of twenty letters or more was met in training has a probability below 10⁻²⁰.
@@ -315,13 +315,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--length", type=int, default=usual.length, help="letters of the longest word (%(default)s)"
     )
-    parser.add_argument(
-        "--figure", type=Path, metavar="PATH", help="draw curves and alignments (svg, png, pdf)"
-    )
-    parser.add_argument("--record", type=Path, metavar="PATH", help="write all figures as JSON")
-    given = parser.parse_args(arguments)
-    if given.steps < 1 or given.length < 2:
-        parser.error(f"expected steps >= 1 and length >= 2; got {given.steps} and {given.length}")
+    recording.add_outputs(parser, "curves and alignments")
+    given = recording.parse(parser, arguments, steps=1, length=2)
     # The matrices are small: on busy cores threads would wait for one another many times over.
     torch.set_num_threads(1)
     result = run(
@@ -330,10 +325,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"\n{summary(result)}")
     if given.record:
         record(result, given.record)
-    if given.figure:
+    if given.draw:
         from examples.seq2seq_drawing import draw  # only who asks for a picture needs Matplotlib
 
-        draw(result, given.figure)
+        draw(result, given.draw)
 
 
 if __name__ == "__main__":

@@ -139,9 +139,8 @@ objective = Formula(
     ),
     worked=(
         Worked(
-            "Two tokens in a layer of one head, as in two_stream: the first is foretold from nothing, the second from (1, 0), "
-            "so that "
-            "its row ends as ±0.6576",
+            "Two tokens in a layer of one head, as in two_stream: the first is foretold from nothing, the second from (1, 0), so "
+            "that its row ends as ±0.6576",
             SMALL,
             [["0", "0"], ["0.6576", "-0.6576"]],
             4,
@@ -156,14 +155,11 @@ objective = Formula(
         Worked("Only the last of the order is asked for", SMALL | {"c": 1}, "1.5530", 4, output="loss"),
     ),
     notes="Layers have one drawn order in common. What a token is foretold from is told by the tokens before it and, from the "
-    "second "
-    "layer on, by their order, since a content row sees none that comes after its own. Tokens at one place of the order do "
-    "not see "
-    "each other: with all that are foretold at one place, the last, they are foretold independently, as by BERT. The paper's "
-    "base "
-    "and large model have L = 12 and 24, d_model = 768 and 1,024, h = 12 and 16, d_k = d_v = 64, d_ff = 3,072 and 4,096, and "
-    "foretell about one token in six or seven. The collator of transformers for this objective takes texts of even length alone, "
-    "draws orders that do not cross the middle of the text, and puts [MASK] for what is to be foretold.",
+    "second layer on, by their order, since a content row sees none that comes after its own. Tokens at one place of the order "
+    "do not see each other: with all that are foretold at one place, the last, they are foretold independently, as by BERT. The "
+    "paper's base and large model have L = 12 and 24, d_model = 768 and 1,024, h = 12 and 16, d_k = d_v = 64, d_ff = 3,072 and "
+    "4,096, and foretell about one token in six or seven. The collator of transformers for this objective takes texts of even "
+    "length alone, draws orders that do not cross the middle of the text, and puts [MASK] for what is to be foretold.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -221,8 +217,7 @@ in_turn = each(i, i)
 objective.theorem(
     "in_turn",
     "Where the order is that of the text it is a language model: the logits at a place depend on the tokens in front of it "
-    "alone, "
-    "and −n times the loss is the logarithm of the text's probability, word by word",
+    "alone, and −n times the loss is the logarithm of the text's probability, word by word",
     claim(
         model(each(case(lt(j, cut), ids[j], ids_other[j]), j), in_turn)[i, v],
         "=",
@@ -273,8 +268,8 @@ COSTS = {tokens: given(f"f_{tokens}", tokens, 2**tokens) for tokens in range(1, 
 objective.theorem(
     "all_orders",
     "Over all orders of up to five tokens, enumerated: what is lowered is the mean over the tokens, over how many others are "
-    "read "
-    "before one, from none to all, and over which these are. A first token is foretold from nothing as often as a last from all",
+    "read before one, from none to all, and over which these are. A first token is foretold from nothing as often as a last from "
+    "all",
     *(
         claim(mean_over_orders(f, tokens), "=", mean_over_sets(f, tokens)).by_definition(
             f"of the {factorial(tokens)} orders, k!·({tokens} − 1 − k)! read a given set of k others before a given token"
@@ -294,10 +289,8 @@ word = lift(1) / m
 objective.theorem(
     "new_york",
     "New York or Los Angeles: of m pairs of words, alike likely, of which no two share a word, the first word costs ln m nats "
-    "and "
-    "the second, once the first is read, none. Foretold independently of each other, as words hidden together are by BERT, "
-    "both cost "
-    "ln m at best: with two cities 1.3863 nats for 0.6931, and half of what is then drawn is New Angeles or Los York",
+    "and the second, once the first is read, none. Foretold independently of each other, as words hidden together are by BERT, "
+    "both cost ln m at best: with two cities 1.3863 nats for 0.6931, and half of what is then drawn is New Angeles or Los York",
     claim(-Sum(word * log(word * 1), a), "=", log(m)).by_definition("p(second | first) = 1"),
     claim(-Sum(word * log(word * word), a), "=", 2 * log(m)).by_definition("each of both margins is 1/m"),
     claim(1 - Sum(word * word, a), "=", 1 - word).by_definition("m of the m² pairs of words are cities"),
@@ -326,8 +319,7 @@ PUBLISHED = {(12, 768, 12): 116_718_336, (24, 1_024, 16): 360_268_800}
 objective.theorem(
     "published",
     "With 32,000 tokens the base model has 116,718,336 parameters and the large one 360,268,800; the bias of the logits makes "
-    "them "
-    "116,750,336 and 360,300,800",
+    "them 116,750,336 and 360,300,800",
     *(
         claim(
             count(depth, 32_000, heads, width, width // heads, width // heads, 4 * width), "=", found + 32_000

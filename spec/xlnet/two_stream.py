@@ -155,11 +155,9 @@ two_stream = Formula(
             4,
         ),
     ),
-    notes="Tokens at one place of the order do not see each other. perm_mask[i, j] of libraries is 1 where j may not be read "
-    "for i: "
-    "where order[j] ≥ order[i]; the content stream opens its diagonal by itself. A batch's padding is what comes last in the "
-    "order. "
-    "In XLNet's own code tokens that are only read see each other whatever their order.",
+    notes="Tokens at one place of the order do not see each other. perm_mask[i, j] of libraries is 1 where j may not be read for "
+    "i: where order[j] ≥ order[i]; the content stream opens its diagonal by itself. A batch's padding is what comes last in the "
+    "order. In XLNet's own code tokens that are only read see each other whatever their order.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -205,9 +203,8 @@ from_others = layer(blank(x, earlier), blank(g, eq(j, ask)))
 
 two_stream.theorem(
     "own_token",
-    "What is foretold at a place depends neither on its own token nor on those after it in the order, nor on other query "
-    "rows: all "
-    "these might as well be 0",
+    "What is foretold at a place depends neither on its own token nor on those after it in the order, nor on other query rows: "
+    "all these might as well be 0",
     of_rows(
         claim(g_new[ask, l], "=", from_others.output(g_new)[ask, l]).by_induction(
             t,

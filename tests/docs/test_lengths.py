@@ -17,6 +17,16 @@ def test_every_fitted_power_stands_in_the_table() -> None:
     assert "16 384" in shown
 
 
+def test_attention_to_all_is_the_fastest_of_what_is_causal_in_short_texts() -> None:
+    """At the length that is said it is, and at twice that no longer."""
+    result, _ = lengths.record()
+    said = int(lengths.part("squared").replace(" ", ""))
+    for n, is_fastest in ((said, True), (2 * said, False)):
+        took = {each.way: each.seconds for each in result.measured if each.length == n}
+        del took["low rank (Linformer)"]
+        assert (min(took, key=took.__getitem__) == "all keys") == is_fastest
+
+
 def test_the_figure_is_the_same_every_time_and_takes_the_pages_colours() -> None:
     """Three drawings, with nothing in them that Markdown would take apart."""
     first, second = lengths.part("curves"), lengths.part("curves")

@@ -55,7 +55,7 @@ def reached(read: Callable[[Tensor], Tensor], text: Tensor, place: int) -> list[
 
 def test_both_ways_agree_where_window_and_memory_hold_all_that_was_read(xl, text):
     """At the first bytes of a text, of which the memory has forgotten none."""
-    assert segments.compare_covered(xl, text, 10) < 1e-9
+    segments.compare_covered(xl, text, 10)  # it raises where they are not close
 
 
 def test_segments_that_forget_are_found_not_to_agree(xl, text, monkeypatch):

@@ -128,7 +128,7 @@ def test_the_command_prints_progress_and_writes_what_is_asked_for(
 ) -> None:
     """One line for each tenth of the way, the shares of each model, a picture and a record."""
     figure, kept = tmp_path / "picture.svg", tmp_path / "record.json"
-    main(["--steps", "2", "--length", "3", "--seed", "5", "--figure", str(figure), "--record", str(kept)])
+    main(["--steps", "2", "--length", "3", "--seed", "5", "--draw", str(figure), "--record", str(kept)])
     said = capsys.readouterr().out
     assert said.count("step     2") == 3
     assert "whole words right" in said

@@ -46,6 +46,9 @@ def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
 
 
 def _unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
+    base = evaluate(judge.flat, example.inputs)
+    if not judge.partial and any(np.isnan(value).any() for value in base):
+        return []  # it overflows: whatever stood in a slot, nothing would change there
     found: list[tuple[str, int, int]] = []
     hidden = {size for t in judge.formula.tensors if t.role == "mask" for size in t.shape}
     shown = {size for t in judge.formula.outputs for size in t.shape}
@@ -59,7 +62,6 @@ def _unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
         not left or all(_compare_with_own(judge, example, [_with(example, left, other) for other in planted]))
     ):
         return left  # all of them together change nothing
-    base = evaluate(judge.flat, example.inputs)
 
     def leaves_unchanged(inputs: Mapping[str, Any]) -> bool:
         seen = evaluate(judge.flat, inputs)

@@ -347,6 +347,16 @@ def test_what_is_never_read_follows_from_the_statement():
     assert set(found) == {("q", 0, 1), ("k", 0, 1), ("k", 0, 2), ("v", 0, 1), ("v", 0, 2)}
 
 
+def test_where_the_statement_overflows_nothing_is_called_unread():
+    """Its value is NaN whatever stands in a slot: that nothing changes does not tell that nothing is read."""
+    judge = Judge(find("attention.window"))
+    q, k, v = np.full((7, 5), -2e200), np.full((3, 5), -3e200), np.ones((3, 2))
+    far = Example({"q": q, "k": k, "v": v, "w": 0}, "float64", {})
+    assert unread(judge, far) == []
+    near = far.replace_inputs(q=q[:2] * 1e-200, k=k * 1e-200)
+    assert set(unread(judge, near)) == {("k", 0, 0), ("v", 0, 0)}
+
+
 def test_what_is_compared_is_read_and_what_is_idle_altogether_is_not_hidden():
     """Beside a zero vector any other may stand, but that hides none of its entries."""
     judge = Judge(find("similarity.cosine"))

@@ -59,7 +59,7 @@ TRANSFORMERS = (
             "transformers",
             f"sliding_window_{shown}_mask_function({backend})",
             "attention.window",
-            "sparse:transformers_window",
+            "windows:transformers_window",
             {"sides": sides},
             differs,
             NO_FEWER_KEYS,

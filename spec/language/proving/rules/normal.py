@@ -123,9 +123,8 @@ class Normal:
         self.schemes: tuple[Scheme, ...] = ()
         self.stepped: Callable[[Poly, Facts], Poly] | None = None  # unfolds the latest states of recurrences
         self.smooth: Callable[[Recurring, Tensor, str], bool] | None = None  # which states have a derivative
-        self.varied: dict[
-            str, Callable[[tuple[Poly, ...], Facts], Poly] | None
-        ] = {}  # see reading.derivatives.stop
+        # The arrays that derivatives are taken by, and what each stands for; None where that is not known.
+        self.varied: dict[str, Callable[[tuple[Poly, ...], Facts], Poly] | None] = {}
         self.limits = Limits()
         self.signs = Signs(self)
         self.size_forms: tuple[Form, ...] = ()
