@@ -61,6 +61,14 @@ def users_of(formula_id: str) -> list[str]:
     return [f"[{f.title}]({f.id}.md)" for f in _users().get(formula_id, [])]
 
 
+def places(formula_id: str) -> str:
+    """Where a formula is explained, and what applies it, in a line; nothing where neither is so."""
+    read, used = chapters_of(formula_id), users_of(formula_id)
+    parts = [f"In the book: {', '.join(read)}."] if read else []
+    parts += [f"Used by {', '.join(used)}."] if used else []
+    return f"{' '.join(parts)}\n{{: .places }}" if parts else ""
+
+
 def matrix_form(formula_id: str) -> str:
     """A formula as matrices: in one line, or line by line; nothing where it has no such form."""
     formula = find(formula_id)
@@ -106,6 +114,7 @@ __all__ = [
     "chapters_of",
     "implementation",
     "matrix_form",
+    "places",
     "theorem",
     "users_of",
     "worked_example",
