@@ -38,7 +38,7 @@ bert = Formula(
     "embedding.bert",
     "BERT's embedding",
     why="What does an encoder have to be told of each place of its input? Which token stands there, but also where, since "
-    "attention knows no order, and of which of two sentences it is a part, since BERT reads pairs: a question and a paragraph, "
+    "attention to all tokens knows no order, and of which of two sentences it is a part, since BERT reads pairs: a question and a paragraph, "
     "a sentence and what may follow it. Each of the three has a table of learned vectors, and their sum is one row: nothing "
     "has to be longer for it, and the network is free to keep them apart in different directions. The rows are normalised "
     "before the first layer reads them, so that they come at the scale at which every later layer gets its own.",

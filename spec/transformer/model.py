@@ -107,7 +107,7 @@ model = Formula(
     "The Transformer",
     why="How can a sentence be translated without reading it word by word? A recurrent network needs as many steps as there are "
     "words, and what stood far away has to be carried through all of them. Here nothing recurs: tokens become vectors, positions "
-    "are added, since attention knows no order, and layers relate all words of the source to each other at once. The decoder "
+    "are added, since attention to the whole source knows no order, and layers relate all words of the source to each other at once. The decoder "
     "does the same with what has been written, never looking ahead, and asks the source; the row of its last layer at each place "
     "says which word comes next. In training every place of a translation is such a question, and all of them are answered "
     "together.",
