@@ -59,7 +59,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Put MathML in the place of every formula that stands in prose."""
+    """Put MathML instead of every formula that stands in prose."""
     html = MARKED.sub(lambda found: maths(unescape(found[3]), found[2] == "["), html)
     return HELD.release_maths(html)
 

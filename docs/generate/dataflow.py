@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from spec.language.arrays import Tensor
 from spec.language.calls import Call
@@ -21,6 +22,11 @@ LETTERS = 30
 """Letters of a caption that fit into a box."""
 LEAST, MOST = 3, 14
 """Arrays that the lines of a formula define for which a diagram of them is worth a look."""
+
+TIP = (
+    '<defs><marker id="flow-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path d="M0 0L8 4L0 8z"/></marker></defs>'
+)
 
 
 @dataclass
@@ -53,11 +59,13 @@ def drawn(formula_id: str) -> str:
         "that do; an arrow leads to what reads it."
     )
     listing = "; ".join(
-        f"{b.letter}, {b.caption}" + (f", from {', '.join(boxes[a].letter for a in b.above)}" if b.above else "")
+        f"{b.letter}, {b.caption}"
+        + (f", from {', '.join(boxes[a].letter for a in b.above)}" if b.above else "")
         for b in boxes.values()
     )
     picture = _svg(_layers(boxes), f"{formula.title}: {listing}.")
-    return f'<figure class="drawn flow"><section class="drawings" data-search-exclude>{picture}</section><figcaption>{caption}</figcaption></figure>'
+    drawing = f'<section class="drawings" data-search-exclude>{picture}</section>'
+    return f'<figure class="drawn flow">{drawing}<figcaption>{caption}</figcaption></figure>'
 
 
 def _boxes(formula: Formula) -> dict[str, Box]:
@@ -156,7 +164,7 @@ def _layers(boxes: dict[str, Box]) -> list[list[Box]]:
 def _spread(layer: list[Box]) -> None:
     """Push boxes of a rank apart where they overlap, and keep their middle."""
     wanted = [box.x for box in layer]
-    for before, box in zip(layer, layer[1:], strict=False):
+    for before, box in pairwise(layer):
         box.x = max(box.x, before.x + (before.width + box.width) / 2 + GAP)
     shift = sum(w - box.x for w, box in zip(wanted, layer, strict=True)) / max(len(layer), 1)
     for box in layer:
@@ -181,9 +189,8 @@ def _svg(layers: list[list[Box]], said: str) -> str:
             x2, y2 = box.x - left, top(box)
             bend = BETWEEN * 0.6
             tip = "" if box.passing else ' marker-end="url(#flow-tip)"'
-            parts.append(
-                f'<path class="arrow" d="M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 + bend:.0f} {x2:.0f} {y2 - bend:.0f} {x2:.0f} {y2:.0f}"{tip}/>'
-            )
+            curve = f"M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 + bend:.0f} {x2:.0f} {y2 - bend:.0f} {x2:.0f} {y2:.0f}"
+            parts.append(f'<path class="arrow" d="{curve}"{tip}/>')
         if box.passing:
             x = box.x - left
             parts.append(f'<path class="arrow" d="M{x:.0f} {top(box):.0f}V{top(box) + HIGH:.0f}"/>')
@@ -201,13 +208,16 @@ def _svg(layers: list[list[Box]], said: str) -> str:
             )
             + f'<text class="caption" x="{x - WIDE / 2 + 8:.0f}" y="{y + 36:.0f}">{escape(box.caption)}</text>'
         )
-    tip = '<defs><marker id="flow-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>'
     return (
         f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {width:.0f} {height:.0f}" style="max-width: {width:.0f}px">'
-        f"{tip}{''.join(parts)}</svg>"
+        f"{TIP}{''.join(parts)}</svg>"
     )
 
 
 def _letter(name: str) -> str:
     base, _, subscript = name.partition("_")
-    return f'{escape(base)}<tspan dy="4" font-size="75%">{escape(subscript)}</tspan>' if subscript else escape(base)
+    return (
+        f'{escape(base)}<tspan dy="4" font-size="75%">{escape(subscript)}</tspan>'
+        if subscript
+        else escape(base)
+    )

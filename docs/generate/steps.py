@@ -13,13 +13,13 @@ from spec.attention.self import THREE_TOKENS
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.running_error import RunningError
+from spec.language.flatten import own_lines
 from spec.language.formula import Formula
 from spec.language.registry import find
 from spec.language.render import latex, number_lines
-from spec.language.flatten import own_lines
 from spec.language.worked import inputs_of
 
-from .markup import Line, inline, matrix, maths, statement
+from .markup import Line, inline, maths, matrix, statement
 
 DECIMALS = 3
 MOST = 7
@@ -28,7 +28,9 @@ MOST = 7
 Numbers = dict[str, np.ndarray]
 
 
-def values(formula: Formula, inputs: Mapping[str, Any], conventions: Mapping[str, str] | None = None) -> Numbers:
+def values(
+    formula: Formula, inputs: Mapping[str, Any], conventions: Mapping[str, str] | None = None
+) -> Numbers:
     """Every array of a formula's lines at these inputs, by name."""
     flat = formula.flat(conventions)
     done = run(flat, RunningError(), bind(flat, inputs))
@@ -41,7 +43,9 @@ def shown(formula_id: str, which: str = "1") -> str:
     formula = find(formula_id)
     worked = formula.worked[int(which) - 1]
     inputs = {
-        name: np.vectorize(float, otypes=[float])(value) if getattr(value, "dtype", None) == object else value
+        name: np.vectorize(float, otypes=[float])(value)
+        if getattr(value, "dtype", None) == np.dtype(object)
+        else value
         for name, value in inputs_of(formula, worked).items()
     }
     found = values(formula, inputs, worked.conventions)
@@ -90,7 +94,9 @@ def entry(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "1" if value else "0"
     text = f"{float(value):.{DECIMALS}f}"
-    return text.rstrip("0").rstrip(".").replace("-0", "0") if float(text) == 0 else text.rstrip("0").rstrip(".")
+    return (
+        text.rstrip("0").rstrip(".").replace("-0", "0") if float(text) == 0 else text.rstrip("0").rstrip(".")
+    )
 
 
 # Three tokens through a layer --------------------------------------------------------------------------------------------
@@ -124,7 +130,7 @@ LETTERS = {
 
 @cache
 def layer() -> Numbers:
-    """Every array on the way of the three tokens through an encoder layer with two heads and out; ``q_2`` is the second head's."""
+    """Every array on the way of the three tokens through an encoder layer of two heads, and out; ``q_2`` is the second head's."""
     found = {name: np.array(value, dtype=float) for name, value in REST.items()}
     found["x"] = np.array(THREE_TOKENS["x"], dtype=float)
     # The article does not scale: √3 undoes the scale there, and is taken out again.

@@ -111,11 +111,11 @@ cost = Formula(
         ),
     ),
     notes="A recurrent layer takes two products for each place, one of the row and one of the state; an LSTM cell, which has "
-    "three gates and a candidate, four times as many. A convolution is padded to n places, and the padding is counted; its path is that of a "
-    "stack in which each layer sees a place and the k − 1 before it, which n − 1 places back takes ⌈(n − 1)/(k − 1)⌉ layers, and "
-    "one where there is nothing further back. "
-    "0 stands where there is no path: a kernel of width 1 joins no two places. With gaps that grow k-fold from layer to layer "
-    "⌈log n / log k⌉ layers suffice. Causal attention is counted in full, as it is computed.",
+    "three gates and a candidate, four times as many. A convolution is padded to n places, and the padding is counted; its path "
+    "is that of a stack in which each layer sees a place and the k − 1 before it, which n − 1 places back takes "
+    "⌈(n − 1)/(k − 1)⌉ layers, and one where there is nothing further back. 0 stands where there is no path: a kernel of width 1 joins no two "
+    "places. With gaps that grow k-fold from layer to layer ⌈log n / log k⌉ layers suffice. Causal attention is counted in full, "
+    "as it is computed.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -138,7 +138,8 @@ cost.theorem(
 
 cost.theorem(
     "heads",
-    "Heads need no more multiplications: h of width d_k have together those of one of width h·d_k. (Each has a softmax of its own, which is not counted.)",
+    "Heads need no more multiplications: h of width d_k have together those of one of width h·d_k. (Each has a softmax of its "
+    "own, which is not counted.)",
     claim(h * cost(n, d_k, k), "=", attention)
     .step(h * (2 * lift(n) ** 2 * d_k), "the definition, for each head")
     .because("the width enters once"),
