@@ -10,6 +10,7 @@ from spec.language.arrays import Tensor
 from spec.language.calls import Call
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
+from spec.language.known import get_formula
 from spec.language.lines import Definition
 from spec.language.registry import find
 from spec.language.render import unicode
@@ -47,6 +48,11 @@ class Box:
     def width(self) -> float:
         """Its width."""
         return LANE if self.passing else WIDE
+
+
+def is_worth_drawing(formula: Formula) -> bool:
+    """Whether there is more to see than a line or two, and not too much."""
+    return LEAST <= len({line.name for line in own_lines(formula, formula.choose())}) <= MOST
 
 
 def drawn(formula_id: str) -> str:
@@ -113,7 +119,9 @@ def _read(line: Definition) -> Iterable[Tensor]:
 def _caption(lines: list[Definition]) -> str:
     """What makes an array: the formula that its last line is an application of, or else what it is."""
     made = lines[-1].right
-    return _short(find(made.formula_id).title if isinstance(made, Call) else lines[0].left.tensor.meaning)
+    return _short(
+        get_formula(made.formula_id).title if isinstance(made, Call) else lines[0].left.tensor.meaning
+    )
 
 
 def _short(text: str) -> str:

@@ -52,7 +52,7 @@ def _result(formula: Formula) -> str:
 def _statement(formula: Formula) -> str:
     parts = ["## Statement", formula.notes, lines.by_convention(formula)]
     parts.append(folded("The same, line by line, in Python", f"{{{{ code {formula.id} }}}}", "abstract"))
-    if dataflow.MOST >= len({line.name for line in formula.definitions}) >= dataflow.LEAST:
+    if dataflow.is_worth_drawing(formula):
         parts.append(folded("Its data flow", dataflow.drawn(formula.id), "abstract"))
     if formula.applied:
         if links := ", ".join(f"[`{f.id}`]({f.id}.md)" for f in formula.applied if not f.auxiliary):

@@ -114,8 +114,8 @@ cost = Formula(
     "three gates and a candidate, four times as many. A convolution is padded to n places, and the padding is counted; its path "
     "is that of a stack in which each layer sees a place and the k − 1 before it, which n − 1 places back takes "
     "⌈(n − 1)/(k − 1)⌉ layers, and one where there is nothing further back. 0 stands where there is no path: a kernel of "
-    "width 1 joins no two places. With gaps that grow k-fold from layer to layer ⌈log n / log k⌉ layers suffice. Causal attention is counted in "
-    "full, as it is computed.",
+    "width 1 joins no two places. With gaps that grow k-fold from layer to layer "
+    "⌈log n / log k⌉ layers suffice. Causal attention is counted in full, as it is computed.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
