@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from generate import dataflow
@@ -18,7 +19,7 @@ def test_every_array_has_one_box_and_no_two_boxes_overlap(formula) -> None:
     assert {line.name for line in own_lines(formula, formula.choose())} <= set(boxes)
     layers = dataflow._layers(boxes)
     for layer in layers:
-        for before, box in zip(layer, layer[1:], strict=False):
+        for before, box in pairwise(layer):
             assert box.x - before.x >= (before.width + box.width) / 2
 
 
