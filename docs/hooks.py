@@ -19,7 +19,7 @@ from mkdocs.structure.files import File
 sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # spec, impl and verify, where the distribution is not installed
-from generate import directives, pages, procedure_page
+from generate import directives, glossary, pages, procedure_page
 from generate.caching import Cache
 from generate.holding import Held
 from generate.markup import maths
@@ -27,6 +27,7 @@ from generate.markup import maths
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 # What pymdownx.arithmatex (generic) leaves of a formula: \( inline \) in a span, \[ display \] in a div.
 MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
@@ -53,9 +54,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill the directives, and set aside what Markdown has nothing to do with."""
-    return HELD.hold(directives.fill(markdown))
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Fill the directives, add the glossary's tooltips, and set aside what Markdown has nothing to do with."""
+    filled = directives.fill(markdown)
+    if page.file.src_uri != glossary.FILE.name:
+        filled += f"\n\n{glossary.tooltips()}\n"
+    return HELD.hold(filled)
 
 
 def on_page_content(html: str, **_: Any) -> str:

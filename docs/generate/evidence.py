@@ -215,13 +215,17 @@ def main(arguments: list[str]) -> None:
     """Condense a result and write it under today's date; exits with 2 and a line for what is none."""
     about = "Condense what `attnspec verify --json` wrote, and add it to docs/evidence under today's date."
     command = ArgumentParser("python -m docs.generate.evidence", description=about)
-    command.add_argument("results", type=Path, nargs="+", metavar="RESULT.json", help="what the command wrote")
+    command.add_argument(
+        "results", type=Path, nargs="+", metavar="RESULT.json", help="what the command wrote"
+    )
     results = command.parse_args(arguments).results
     try:
         text = written(condensed(*(json.loads(path.read_text(encoding="utf-8")) for path in results)))
     except (OSError, ValueError, LookupError, TypeError) as problem:
         named = ", ".join(map(str, results))
-        command.error(f"{named} is no result of `attnspec verify --json`: {type(problem).__name__}: {problem}")
+        command.error(
+            f"{named} is no result of `attnspec verify --json`: {type(problem).__name__}: {problem}"
+        )
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{date.today().isoformat()}.json").write_text(text, encoding="utf-8")
 
