@@ -94,6 +94,8 @@ class _Function:
         self.taken = {identifier(line.name) for line in self.lines} | {*names.values()}
         self.taken |= {identifier(str(item)) for item in self.formula.inputs} | TAKEN
         self.taken |= {identifier(t.name) for t in self.formula.constants}
+        parts = (part for line in self.lines for side in (line.left, line.right) for part in walk(side))
+        self.taken |= {identifier(part.name) for part in parts if isinstance(part, sympy.Symbol)}
 
     def source(self) -> str:
         """The function as text."""

@@ -76,13 +76,11 @@ def fit(line: str, indent: int) -> list[str]:
     if equals and "(" not in target and (apart or " else " in _outside(value)):  # brackets of its own
         head, inside, tail = f"{target} = (", value, ")"
     else:
-        while [*_groups(line[start + 1 : end])] == [
-            (0, end - start - 2)
-        ]:  # brackets around brackets open together
+        while [*_groups(line[start + 1 : end])] == [(0, end - start - 2)]:  # brackets that open together
             start, end = start + 1, end - 1
         head, inside, tail = line[: start + 1], line[start + 1 : end], line[end:]
-    out, waiting, pieces = [" " * indent + head], "", _split(inside)
-    for piece in pieces:
+    out, waiting = [" " * indent + head], ""
+    for piece in [inside] if indent + 4 + len(inside) <= WIDTH else _split(inside):
         joined = f"{waiting} {piece}" if waiting else piece
         if waiting and (len(joined) + indent + 4 > WIDTH or not waiting.endswith(",")):
             out += fit(waiting, indent + 4)

@@ -308,7 +308,8 @@ def _compare(p: Python, node: expr.Compare) -> tuple[str, int]:
 @rule(expr.Either, Python)
 def _junction(p: Python, node: Node) -> tuple[str, int]:
     word, own = ("and", AND) if isinstance(node, expr.Both) else ("or", OR)
-    return f" {word} ".join(p.text(part, own) for part in node.args), own
+    sides = (p.text(part, own if type(part) is type(node) else NOT) for part in node.args)
+    return f" {word} ".join(sides), own
 
 
 @rule(expr.Not, Python)

@@ -187,6 +187,13 @@ def test_states_that_depend_on_each_other_are_in_one_loop() -> None:
     )
 
 
+def test_what_is_worked_out_once_has_a_name_of_its_own() -> None:
+    """A row that all entries share is computed before the loop, under no letter that the statement has: W_p is a by d_k."""
+    source = python(find("attention.local"))
+    assert "    a, _ = W_p.shape\n" in source
+    assert "    softmax_a = softmax(\n        s, array(" in source
+
+
 def test_a_mask_that_is_not_given_is_what_the_conventions_say() -> None:
     """Nothing is dropped where there is no mask, whatever its polarity."""
     formula = find("attention.scaled_dot_product")
