@@ -1,7 +1,7 @@
 """MkDocs hooks: generate the pages, fill the directives in the prose, and turn LaTeX into MathML; nothing runs in the browser.
 
-Mathematical layout needs a font that carries a table for it (STIX Two Math). The package ziamath brings one, which is
-served with the pages, whole: a subset by characters would lose what the browser draws unasked, the root sign first.
+Mathematical layout needs a font that carries a table for it (STIX Two Math). The package ziamath brings one, of which the pages
+get what they show, with the larger forms of brackets, roots and sums.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from mkdocs.structure.files import File
 
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 # What pymdownx.arithmatex (generic) leaves of a formula: \( inline \) in a span, \[ display \] in a div.
 MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
+
+MATHS = re.compile(r"<math.*?</math>", re.DOTALL)
+DRAWN = "√()[]{}|‖⌈⌉⌊⌋⟨⟩∑∏∫¯ˆ˜‾_→←⏞⏟ℎ⊤"
+"""What a browser draws though no page names it: roots, brackets, bars."""
 
 CACHE, HELD = Cache(), Held()
 
@@ -74,11 +79,20 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the font beside the style sheet that names it, and drop what no page was made from."""
+    """Write the font beside the style sheet that names it, with what the pages show, and drop what no page was made from."""
     package = find_spec("ziamath")
     assert package is not None
     assert package.submodule_search_locations
     font = TTFont(Path(package.submodule_search_locations[0], "fonts", "STIXTwoMath-Regular.ttf"))
+    shown = set(map(ord, DRAWN))
+    for page in Path(config.site_dir).glob("*.html"):
+        shown.update(
+            ord(letter) for text in MATHS.findall(page.read_text("utf-8")) for letter in unescape(text)
+        )
+    subsetter = Subsetter(Options(layout_features=["*"], notdef_outline=True))
+    # A letter of mathematics is drawn by its italic form, which no page names.
+    subsetter.populate(unicodes=shown | {*range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C)})
+    subsetter.subset(font)
     font.flavor = "woff"
     font.save(Path(config.site_dir, "assets", "stix-two-math.woff"))
     CACHE.sweep()

@@ -18,6 +18,7 @@ def page(formula: Formula) -> str:
     parts = [
         "---",
         f"title: {json.dumps(formula.title, ensure_ascii=False)}",
+        f"description: {json.dumps(_description(formula), ensure_ascii=False)}",
         "---",
         f"# {formula.title}",
         f"`{formula.id}`",
@@ -38,8 +39,13 @@ def page(formula: Formula) -> str:
         f"## Evidence\n\n{evidence.section(formula)}",
         "## Sources\n\n" + "\n".join(f"- {bibliography.cited(s)}" for s in formula.sources),
     ]
-    front = "\n".join(parts[:3])
-    return "\n\n".join([front, *(part for part in parts[3:] if part)])
+    front = "\n".join(parts[:4])
+    return "\n\n".join([front, *(part for part in parts[4:] if part)])
+
+
+def _description(formula: Formula) -> str:
+    """What a search engine shows of the page."""
+    return f"{formula.title}: the formula, why it is so, worked by hand, proved, in code. {formula.why.split('?')[0]}?"
 
 
 def _result(formula: Formula) -> str:
