@@ -48,8 +48,14 @@ CALL = re.compile(r"\{\{ *([a-z_]+)((?: +[^ {}]+)*) *\}\}")
 
 
 def fill(markdown: str) -> str:
-    """Markdown with every directive replaced by what it stands for."""
-    return CALL.sub(lambda m: DIRECTIVES[m[1]](*m[2].split()), markdown)
+    """Markdown with every directive replaced by what it stands for, as far to the right as the directive stands."""
+
+    def put(found: re.Match[str]) -> str:
+        text = DIRECTIVES[found[1]](*found[2].split())
+        before = markdown[markdown.rfind("\n", 0, found.start()) + 1 : found.start()]
+        return text.replace("\n", f"\n{before}") if before.isspace() else text
+
+    return CALL.sub(put, markdown)
 
 
 def statements() -> dict[str, list[Formula | Procedure]]:
