@@ -59,9 +59,8 @@ def drawn(formula_id: str) -> str:
     """The diagram of a formula, with a caption."""
     formula = find(formula_id)
     boxes = _boxes(formula)
-    title = formula.title[0].lower() + formula.title[1:] if not formula.title[:2].isupper() else formula.title
     caption = (
-        f"The data flow of {escape(title)}, from its lines: every box is an array, with what makes it and the parameters "
+        f"{escape(formula.title.split(':')[0])}, drawn from its lines: every box is an array, with what makes it and the parameters "
         "that do; an arrow leads to what reads it."
     )
     listing = "; ".join(
