@@ -87,7 +87,7 @@ def summarise(
         return []
     for wanted in (outputs, outputs[:1]):
         found = _explained(plain, wanted)
-        says = any(not isinstance(one.right, Entry) for one in found)
+        says = any(not isinstance(one.right, Entry) or one.right.looked_up for one in found)
         if says and len(found) <= MOST and sum(_length(one.right) for one in found) <= LONG:
             return found
     found = [one for one in plain if one.left.tensor.name in outputs]

@@ -143,6 +143,11 @@ class Entry(Term):
     places: tuple[Any, ...] = ()
 
     @property
+    def looked_up(self) -> bool:
+        """Whether another array says which places of it are meant."""
+        return any(isinstance(one, Open) and one.places is not None for one in self.places)
+
+    @property
     def sliced(self) -> bool:
         """Whether it is a part of an array that begins or ends within an axis."""
         return any(isinstance(one, Open) and one.first is not None for one in self.places)
