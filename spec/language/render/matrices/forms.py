@@ -16,17 +16,15 @@ from spec.language.render.matrices.terms import (
     Cases,
     Entry,
     Function,
-    Number,
     Open,
     Product,
     Repeated,
     Run,
     Term,
-    Where,
 )
 from spec.language.render.statements import latex
 
-SHORT, LONG, MOST = 10, 26, 5
+SHORT, LONG, MOST = 8, 24, 5
 """How many names and numbers one equation of a summary may have, how many all of them; and how many equations there may be."""
 FEW = 3
 """So many weights that a formula is handed on are written in a summary, if one of them is a matrix."""
@@ -80,17 +78,21 @@ def summarise(
     formula: Formula, conventions: Mapping[str, str] | None = None, masked: bool = False
 ) -> list[Equation]:
     """The equations of a summary; with ``masked`` the optional mask is kept."""
-    plain = [replace(one, right=_simplify(one.right, conventions, masked)) for one in equations(formula, conventions)]
+    plain = [
+        replace(one, right=_simplify(one.right, conventions, masked))
+        for one in equations(formula, conventions)
+    ]
     outputs = [output.name for output in formula.outputs]
-    named = {one.left.tensor.name for one in plain}
-    if not named.issuperset(outputs):
+    if not {one.left.tensor.name for one in plain}.issuperset(outputs):
         return []
     for wanted in (outputs, outputs[:1]):
         found = _explained(plain, wanted)
-        if len(found) <= MOST and sum(_length(one.right) for one in found) <= LONG:
+        says = any(not isinstance(one.right, Entry) or one.right.looked_up for one in found)
+        if says and len(found) <= MOST and sum(_length(one.right) for one in found) <= LONG:
             return found
-    short = [one for one in plain if one.left.tensor.name in outputs]
-    return short if sum(_length(one.right) for one in short) <= LONG and len(short) <= FEW else []
+    found = [one for one in plain if one.left.tensor.name in outputs]
+    named = any(isinstance(one.right, Entry | Applied) for one in found)  # says nothing without what it names
+    return [] if named or len(found) > FEW or sum(_length(one.right) for one in found) > LONG else found
 
 
 def _explained(plain: Sequence[Equation], wanted: Sequence[str]) -> list[Equation]:
@@ -104,45 +106,50 @@ def _explained(plain: Sequence[Equation], wanted: Sequence[str]) -> list[Equatio
             used = {e.tensor.name for e in _entries(one.right) if e.tensor.name in by_name} - needed
             needed |= used
             waiting += used
-    current = {name: by_name[name] for name in by_name if name in needed}
-    for name in list(current):
-        if name in wanted or len(current[name]) > 1:
-            continue
-        (line,) = current[name]
-        uses = [
-            (other, entry)
-            for group in current.values()
-            for other in group
-            for entry in _entries(other.right)
-            if entry.tensor.name == name
-        ]
-        if len(uses) != 1 or not _fits(line, *uses[0]):
-            continue
-        host, entry = uses[0]
-        changed = replace(host, right=host.right.change(lambda part, e=entry, t=line.right: t if part == e else None))
-        group = current[host.left.tensor.name]
-        group[group.index(host)] = changed
-        del current[name]
+    current = {name: list(by_name[name]) for name in by_name if name in needed}
+    for name, group in list(current.items()):
+        for place, host in enumerate(group if name in current else ()):
+            once = [
+                entry
+                for entry in _entries(host.right)
+                if _is_used_once(entry.tensor.name, current, wanted) and _fits(current, host, entry)
+            ]
+            lines: dict[Term, Term] = {entry: current[entry.tensor.name][0].right for entry in once}
+            right = host.right.change(lines.get)
+            if lines and _length(right) <= SHORT:
+                group[place] = replace(host, right=right)
+                inserted = {entry.tensor.name for entry in once}
+                current = {other: rest for other, rest in current.items() if other not in inserted}
     numbers = {name for name, group in current.items() if not group[0].left.axes and not group[0].ranges}
     shown = [one for name, group in current.items() if name in wanted or name not in numbers for one in group]
-    return [one for one in shown if not _renames(one, shown)] or shown
+    return [one for one in shown if not _renames(one, shown)]
+
+
+def _is_used_once(name: str, current: Mapping[str, Sequence[Equation]], wanted: Sequence[str]) -> bool:
+    """Whether an array that one equation defines, and that is not wanted itself, is named once in all of them."""
+    rights = [one.right for group in current.values() for one in group]
+    uses = sum(entry.tensor.name == name for right in rights for entry in _entries(right))
+    return name not in wanted and len(current.get(name, ())) == 1 == uses
+
+
+def _fits(current: Mapping[str, Sequence[Equation]], host: Equation, entry: Entry) -> bool:
+    """Whether the line that defines an array can stand in another in the array's place."""
+    line = current[entry.tensor.name][0]
+    if host.left.tensor == entry.tensor or not _same(entry, line.left):
+        return False
+    if any(isinstance(one, Entry) and one.sliced for one in line.right.walk()):
+        return False
+    return bool(entry.axes) or _length(line.right) <= 2
 
 
 def _renames(one: Equation, shown: Sequence[Equation]) -> bool:
     """Whether an equation only says what the states of a recurrence are called, or where they begin."""
-    if not isinstance(one.right, Entry) or len(shown) < 2:
-        return False
-    return bool(one.ranges) or (len(one.right.axes) == 1 and bool(one.left.places[:-1]))
-
-
-def _fits(line: Equation, host: Equation, entry: Entry) -> bool:
-    """Whether a line can stand in another for its letter."""
-    if host.left.tensor == line.left.tensor or entry.places != line.left.places and not _same(entry, line.left):
-        return False
-    length = _length(line.right)
-    if not entry.axes:
-        return length <= 2
-    return length + _length(host.right) - 1 <= SHORT
+    used = {
+        e.tensor for other in shown for e in _entries(other.right) if other.left.tensor != one.left.tensor
+    }
+    named = isinstance(one.right, Entry) and len(shown) > 1 and one.left.tensor not in used
+    begins = len(one.left.axes) == 1 and len(one.left.places) > 1
+    return named and (bool(one.ranges) or begins)
 
 
 def _same(entry: Entry, left: Entry) -> bool:
@@ -170,7 +177,7 @@ def _entries(term: Term) -> list[Entry]:
 def _length(term: Term) -> int:
     """How many names and numbers a term has."""
     if not term.parts:
-        return 1
+        return 0 if isinstance(term, Absent) else 1
     parts = term.ends if isinstance(term, Run) and term.ends else term.parts
     return sum(map(_length, parts))
 
@@ -203,20 +210,26 @@ def _written_out(part: Applied, conventions: Mapping[str, str] | None) -> Term |
     callee = get_formula(part.formula_id)
     named = {c.name for c in callee.conventions}
     chosen = {name: option for name, option in (conventions or {}).items() if name in named}
-    absent = {str(item) for item, one in zip(part.items, part.arguments, strict=True) if isinstance(one, Absent)}
+    absent = {
+        str(item) for item, one in zip(part.items, part.arguments, strict=True) if isinstance(one, Absent)
+    }
     has_mask = any(callee.is_mask(item) and str(item) not in absent for item in callee.inputs)
     found = summarise(callee, chosen, masked=has_mask)
-    if len(found) != 1 or found[0].left.tensor.name != part.output or part.index:
+    if len(found) != 1 or found[0].left.tensor.name != part.output or part.index or found[0].ranges:
         return None
     inputs = {str(item): one for item, one in zip(part.items, part.arguments, strict=True)}
-    right = found[0].right
+    right = found[0].right.resize(dict(part.sizes))
     mapped = len(part.axes) > len(found[0].left.axes)
     for one in right.walk():
         if isinstance(one, Entry) and (one.tensor.name not in inputs or one.tensor.role == "parameter"):
             return None
         if isinstance(one, Entry) and not _same(one, replace(one, places=tuple(map(Open, one.axes)))):
             return None
-        if mapped and isinstance(one, Product | Function) and getattr(one, "name", "norm") in {"norm", "square"}:
+        if (
+            mapped
+            and isinstance(one, Product | Function)
+            and getattr(one, "name", "norm") in {"norm", "square"}
+        ):
             return None
 
     def put_in(one: Term) -> Term | None:
@@ -241,6 +254,3 @@ def _without_weights(part: Applied) -> Term:
 
 def _is_weight(item: Any) -> bool:
     return isinstance(item, Tensor) and item.role in {"parameter", "number"}
-
-
-__all__ = ["Number", "Where", "equations", "matrix_form", "summarise", "summary"]

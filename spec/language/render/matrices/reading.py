@@ -537,6 +537,7 @@ class Reader:
             tuple(index),
             "" if node.output == callee.outputs[0].name else "{}." + _LATEX.name(node.output),
             once and index == [0],
+            tuple(unify(callee, node.arguments).items()),
         )
 
     def argument(self, item: Any, value: Basic, rows: list[sympy.Symbol]) -> Term:

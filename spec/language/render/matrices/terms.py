@@ -20,6 +20,7 @@ from spec.language import expr
 from spec.language.arrays import Tensor
 from spec.language.render import printer
 from spec.language.render.statements import latex
+from spec.language.trees import substitute
 
 SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(1, 6)
 """Binding strengths; a part that binds more weakly than its place asks for is put in parentheses."""
@@ -110,6 +111,18 @@ class Term:
                 )
         return replace(self, **changes)
 
+    def resize(self, changes: Mapping[Any, Any]) -> Term:
+        """This with other sizes."""
+
+        def changed(value: Any) -> Any:
+            if isinstance(value, Term):
+                return value.resize(changes)
+            if isinstance(value, tuple):
+                return tuple(map(changed, value))
+            return substitute(value, changes) if isinstance(value, Basic) else value
+
+        return replace(self, **{one.name: changed(getattr(self, one.name)) for one in fields(self)})
+
 
 @dataclass(frozen=True)
 class Open:
@@ -128,6 +141,11 @@ class Entry(Term):
     tensor: Tensor
     letter: str
     places: tuple[Any, ...] = ()
+
+    @property
+    def looked_up(self) -> bool:
+        """Whether another array says which places of it are meant."""
+        return any(isinstance(one, Open) and one.places is not None for one in self.places)
 
     @property
     def sliced(self) -> bool:
@@ -241,13 +259,27 @@ class Product(Term):
     def write(self) -> tuple[str, int]:  # noqa: D102
         mark = r"^{\top}"
         row = self.kind == "inner" or (isinstance(self.left, Ones) and self.kind == "matrix")
-        left = self.left.text(ATOM) + mark if row else self.left.text(PRODUCT)
-        right = self.right.text(ATOM) + mark if self.kind == "outer" else self.right.text(PRODUCT)
+        left = (
+            self.left.text(ATOM) + mark
+            if row
+            else self.left.text(ATOM if _side(self.left) == "column" else PRODUCT)
+        )
+        outer = self.kind == "outer"
+        right = self.right.text(ATOM if outer or _side(self.right) == "row" else PRODUCT) + mark * outer
         return rf"{left}\, {right}", PRODUCT
 
     def value(self, at: Values) -> Any:  # noqa: D102
         left, right = self.left.value(at), self.right.value(at)
         return np.outer(left, right) if self.kind == "outer" else left @ right
+
+
+def _side(part: Term) -> str:
+    """Whether a vector is written as a product of a row and a matrix, or of a matrix and a column."""
+    if isinstance(part, Joint) and part.sign == "*" and not part.left.axes:
+        return _side(part.right)
+    if len(part.axes) != 1 or not isinstance(part, Product):
+        return ""
+    return "row" if isinstance(part.left, Ones) or len(part.left.axes) == 1 else "column"
 
 
 @dataclass(frozen=True)
@@ -321,7 +353,7 @@ class Applied(Term):
     """A formula applied to arrays; one that takes a vector and is given a matrix is applied to every row.
 
     ``items`` are the formula's inputs, ``index`` picks rows of the result. With ``one_row`` a formula of matrices is applied to
-    vectors, as matrices of one row, and written as one of vectors.
+    vectors, as matrices of one row, and written as one of vectors. ``sizes`` are what the formula's own are here.
     """
 
     formula_id: str
@@ -332,6 +364,7 @@ class Applied(Term):
     index: tuple[Any, ...] = ()
     output_mark: str = ""
     one_row: bool = False
+    sizes: tuple[tuple[Any, Any], ...] = ()
 
     def write(self) -> tuple[str, int]:  # noqa: D102
         listed = r",\, ".join(one.text() for one in self.arguments if not isinstance(one, Absent))
