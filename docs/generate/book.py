@@ -16,6 +16,10 @@ from .derivations import anchor
 from .markup import Line, code, inline, sentence, statement
 
 DOCS = Path(__file__).parents[1]
+FEW, SHORT = 6, 160
+"""Lines of a matrix form, and signs of its LaTeX, that are read at a glance."""
+NEXT = r",\quad "
+"""What stands between an equation and the next one, or the range of its indices."""
 TITLE = re.compile(r"^title: (.+)$", re.MULTILINE)
 
 
@@ -70,11 +74,28 @@ def places(formula_id: str) -> str:
 
 
 def matrix_form(formula_id: str) -> str:
-    """A formula as matrices: in one line, or line by line; nothing where it has no such form."""
+    """A formula as matrices: in short, or line by line where that is short enough to be read at a glance; nothing where it has no
+    such form.
+    """
     formula = find(formula_id)
-    one = matrices.summary(formula)
-    lines = [one] if one else matrices.matrix_form(formula)
-    return statement(Line("", each) for each in lines) if lines else ""
+    every, short = matrices.matrix_form(formula), matrices.summary(formula)
+    long = len(every) > FEW + 1 or max(map(len, every), default=0) > SHORT
+    if short and (long or (len(short) <= SHORT and not _leaves_open(short, every))):
+        every = short.split(NEXT)
+    elif long:
+        return ""
+    return statement(Line("", *each.split(NEXT, 1)) for each in every) if every else ""
+
+
+def _leaves_open(short: str, every: list[str]) -> bool:
+    """Whether a form in short reads an array that it does not define."""
+    defined = {each.split(" = ")[0] for each in short.split(NEXT)}
+    lines = (each.split(" = ")[0] for each in every)
+    return any(
+        re.search(rf"(?<![A-Za-z\\{{]){re.escape(name)}(?![A-Za-z'])", short)
+        for name in lines
+        if name not in defined
+    )
 
 
 def written_as_code(formula_id: str, *conventions: str) -> str:

@@ -60,8 +60,8 @@ def drawn(formula_id: str) -> str:
     formula = find(formula_id)
     boxes = _boxes(formula)
     caption = (
-        f"{escape(formula.title.split(':')[0])}, drawn from its lines: every box is an array, with what makes it and the parameters "
-        "that do; an arrow leads to what reads it."
+        f"{escape(formula.title.split(':')[0])}, drawn from its lines: every box is an array, with what makes it and the "
+        "parameters that do; an arrow leads to what reads it."
     )
     listing = "; ".join(
         f"{b.letter}, {b.caption}"
