@@ -122,9 +122,10 @@ REST: dict[str, Any] = {
 """What else a layer has: small numbers, so that all of it can be redone by hand."""
 LETTERS = {
     "x": "x", "W_q": r"W_{\mathrm{q}}", "W_k": r"W_{\mathrm{k}}", "W_v": r"W_{\mathrm{v}}", "q": "q", "k": "k", "v": "v",
-    "s": "s", "a": "a", "z": "z", "mixed": "z", "concat": r"\mathrm{concat}", "W_o": r"W_{\mathrm{o}}", "out": r"\mathrm{joined}",
+    "s": "s", "a": "a", "z": "z", "concat": r"\mathrm{concat}", "W_o": r"W_{\mathrm{o}}", "out": r"\mathrm{joined}",
     "normed": r"\mathrm{normed}", "sum": r"x + \mathrm{joined}", "W_1": "W_1", "b_1": "b_1", "W_2": "W_2", "b_2": "b_2",
-    "hidden": "h",    "before": r"\mathrm{before}", "f": "f", "y": "y", "W_vocab": r"W_{\mathrm{vocab}}", "logits": r"\mathrm{logits}", "p": "p",
+    "before": r"\mathrm{before}", "hidden": "h", "f": "f", "y": "y", "W_vocab": r"W_{\mathrm{vocab}}", "p": "p",
+    "logits": r"\mathrm{logits}",
 }  # fmt: skip
 
 
