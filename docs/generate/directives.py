@@ -148,6 +148,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "refused": refusals.shown,
     "theorems": theorems.shown,
     "assurances": theorems.assurances,
+    "theorem_index": theorems.index,
     "rules": rules.shown,
     "trusted": theorems.trusted,
     "checked_file": samples.source_of,
