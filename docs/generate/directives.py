@@ -40,6 +40,7 @@ from . import (
     steps,
     theorems,
     translate,
+    widgets,
     world,
 )
 from .markup import Line, badge, code, statement, table
@@ -135,6 +136,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "places": book.places,
     "flow": dataflow.drawn,
     "steps": steps.shown,
+    "widget": widgets.shown,
     "tokens": steps.tokens,
     "token": steps.token,
     "reference": reference,
