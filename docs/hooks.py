@@ -20,7 +20,7 @@ from mkdocs.structure.files import File
 sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # spec, impl and verify, where the distribution is not installed
-from generate import directives, glossary, pages, procedure_page
+from generate import book, directives, glossary, notebooks, pages, procedure_page
 from generate.caching import Cache
 from generate.holding import Held
 from generate.markup import maths
@@ -62,6 +62,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Fill the directives, add the glossary's tooltips, and set aside what Markdown has nothing to do with."""
     filled = directives.fill(markdown)
+    if page.file.src_uri in book.chapters():
+        name = Path(page.file.src_uri).with_suffix(".ipynb")
+        filled += f'\n\n<a href="notebooks/{name}" download>This chapter as a notebook</a>\n'
     if page.file.src_uri != glossary.FILE.name:
         filled += f"\n\n{glossary.tooltips()}\n"
     return HELD.hold(filled)
@@ -79,7 +82,7 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the font beside the style sheet that names it, with what the pages show, and drop what no page was made from."""
+    """Write the font with what the pages show, and the notebooks; drop what no page was made from."""
     package = find_spec("ziamath")
     assert package is not None
     assert package.submodule_search_locations
@@ -95,4 +98,5 @@ def on_post_build(config: MkDocsConfig) -> None:
     subsetter.subset(font)
     font.flavor = "woff"
     font.save(Path(config.site_dir, "assets", "stix-two-math.woff"))
+    notebooks.write(Path(config.site_dir, "notebooks"))
     CACHE.sweep()
