@@ -72,6 +72,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 def on_page_content(html: str, **_: Any) -> str:
     """Put MathML instead of every formula that stands in prose."""
+    html = html.replace('<details class="abstract"', '<details data-search-exclude class="abstract"')
     html = MARKED.sub(lambda found: maths(unescape(found[3]), found[2] == "["), html)
     return HELD.release_maths(html)
 

@@ -56,7 +56,7 @@ def shown(formula_id: str, which: str = "1") -> str:
             str(x.number),
             x.equation,
             x.ranges,
-            rest=equals(latex(line.left.tensor), found[line.name])
+            rest=rf"\quad\Longrightarrow\quad {equals(latex(line.left.tensor), found[line.name])}"
             if last[line.name] == place and line.name in found
             else "",
         )
