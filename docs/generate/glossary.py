@@ -9,7 +9,6 @@ from pathlib import Path
 FILE = Path(__file__).parents[1] / "glossary.md"
 ENTRY = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 SHOWN = (
-    "enclosed",
     "equivariant",
     "fingerprint",
     "logits",

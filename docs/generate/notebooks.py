@@ -16,7 +16,7 @@ from . import book, directives
 CODE = re.compile(r"^( *)```python\n(.*?)^ *```\n?", re.MULTILINE | re.DOTALL)
 STATED = re.compile(r"\{\{ *statement ([a-z_.]+)[^}]*\}\}")
 FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-ANSWER = re.compile(r'^\?\?\?\+? \w+ "(.*?)"\n\n((?:    .*\n|\n)+)', re.MULTILINE)
+ANSWER = re.compile(r'^( *)\?\?\?\+? \w+ "(.*?)"\n\n((?:\1    .*\n|\n)+)', re.MULTILINE)
 LINES = 12
 """Primitive lines of a statement up to which it is worth reading as equations of SymPy."""
 
@@ -44,13 +44,19 @@ def notebook(name: str) -> dict[str, Any]:
 
 def _cells(name: str) -> Iterator[dict[str, Any]]:
     text = FRONT.sub("", (book.DOCS / name).read_text(encoding="utf-8"))
-    text = ANSWER.sub(lambda found: f"**{found[1]}**\n\n{textwrap.dedent(found[2])}", text)
+    text = ANSWER.sub(_unfolded, text)
     place = 0
     for found in CODE.finditer(text):
         yield from _prose(text[place : found.start()])
         yield _code(textwrap.dedent(found[2]))
         place = found.end()
     yield from _prose(text[place:])
+
+
+def _unfolded(answer: re.Match[str]) -> str:
+    """An answer that opens on a click, as plain text: Jupyter folds nothing."""
+    inside = textwrap.indent(textwrap.dedent(answer[3]), answer[1])
+    return f"{answer[1]}**{answer[2]}**\n\n{inside}"
 
 
 def _prose(text: str) -> Iterator[dict[str, Any]]:
