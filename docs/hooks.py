@@ -1,7 +1,7 @@
 """MkDocs hooks: generate the pages, fill the directives in the prose, and turn LaTeX into MathML; nothing runs in the browser.
 
-Mathematical layout needs a font that carries a table for it (STIX Two Math). The package ziamath brings one, which is
-served with the pages, whole: a subset by characters would lose what the browser draws unasked, the root sign first.
+Mathematical layout needs a font that carries a table for it (STIX Two Math). The package ziamath brings one, of which the pages
+get what they show, with the larger forms of brackets, roots and sums.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from mkdocs.structure.files import File
 
 sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # spec, impl and verify, where the distribution is not installed
-from generate import directives, pages, procedure_page
+from generate import book, directives, glossary, notebooks, pages, procedure_page
 from generate.caching import Cache
 from generate.holding import Held
 from generate.markup import maths
@@ -27,10 +28,15 @@ from generate.markup import maths
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 # What pymdownx.arithmatex (generic) leaves of a formula: \( inline \) in a span, \[ display \] in a div.
 MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
+
+MATHS = re.compile(r"<math.*?</math>", re.DOTALL)
+DRAWN = "√()[]{}|‖⌈⌉⌊⌋⟨⟩∑∏∫¯ˆ˜‾_→←⏞⏟ℎ⊤"
+"""What a browser draws though no page names it: roots, brackets, bars."""
 
 CACHE, HELD = Cache(), Held()
 
@@ -53,13 +59,20 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill the directives, and set aside what Markdown has nothing to do with."""
-    return HELD.hold(directives.fill(markdown))
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Fill the directives, add the glossary's tooltips, and set aside what Markdown has nothing to do with."""
+    filled = directives.fill(markdown)
+    if page.file.src_uri in book.chapters():
+        name = Path(page.file.src_uri).with_suffix(".ipynb")
+        filled += f'\n\n<a href="notebooks/{name}" download>This chapter as a notebook</a>\n'
+    if page.file.src_uri != glossary.FILE.name:
+        filled += f"\n\n{glossary.tooltips()}\n"
+    return HELD.hold(filled)
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Put MathML in the place of every formula that stands in prose."""
+    """Put MathML instead of every formula that stands in prose."""
+    html = html.replace('<details class="abstract"', '<details data-search-exclude class="abstract"')
     html = MARKED.sub(lambda found: maths(unescape(found[3]), found[2] == "["), html)
     return HELD.release_maths(html)
 
@@ -70,11 +83,21 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the font beside the style sheet that names it, and drop what no page was made from."""
+    """Write the font with what the pages show, and the notebooks; drop what no page was made from."""
     package = find_spec("ziamath")
     assert package is not None
     assert package.submodule_search_locations
     font = TTFont(Path(package.submodule_search_locations[0], "fonts", "STIXTwoMath-Regular.ttf"))
+    shown = set(map(ord, DRAWN))
+    for page in Path(config.site_dir).glob("*.html"):
+        shown.update(
+            ord(letter) for text in MATHS.findall(page.read_text("utf-8")) for letter in unescape(text)
+        )
+    subsetter = Subsetter(Options(layout_features=["*"], notdef_outline=True))
+    # A letter of mathematics is drawn by its italic form, which no page names.
+    subsetter.populate(unicodes=shown | {*range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C)})
+    subsetter.subset(font)
     font.flavor = "woff"
     font.save(Path(config.site_dir, "assets", "stix-two-math.woff"))
+    notebooks.write(Path(config.site_dir, "notebooks"))
     CACHE.sweep()

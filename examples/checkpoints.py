@@ -19,7 +19,7 @@ __all__ = ["load", "save", "taken_up"]
 
 
 def save(state: dict[str, Any], path: Path) -> None:
-    """Put ``state`` in the place of what ``path`` holds."""
+    """Put ``state`` instead of what ``path`` holds."""
     beside = path.with_name(path.name + ".part")
     with beside.open("wb") as file:
         torch.save(state, file)

@@ -2,8 +2,8 @@
 
     python -m examples.segments
 
-trains a small ``impl.transformer_xl.TransformerXL`` on the bytes of Python's library, segment by segment. Then it foretells bytes
-of files that were held out, in two ways. By windows, each byte is foretold by a pass of its own over the C bytes before it. By
+trains a small ``impl.transformer_xl.TransformerXL`` on the bytes of Python's library, segment by segment. Then it predicts bytes
+of files that were held out, in two ways. By windows, each byte is predicted by a pass of its own over the C bytes before it. By
 segments, C/2 bytes at a time are read, and each layer remembers the C/2 before them. Either way a byte attends to at most C bytes
 in a layer. Printed for every C: bits and milliseconds of processor time a byte, both ways, and how many times longer windows
 take. Where window and memory hold all that stands before a byte, both ways are the same function; that is checked in float64.
@@ -55,8 +55,8 @@ class Settings:
     """The largest learning rate, reached after a tenth of the steps; then it falls to 0."""
     stretches: int = 8
     """Stretches of held-out text, each twice as long as the longest context."""
-    foretold: int = 128
-    """Bytes of each stretch that are foretold in both ways, at random places of its second half."""
+    predicted: int = 128
+    """Bytes of each stretch that are predicted in both ways, at random places of its second half."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def run(settings: Settings, say: Callable[[str], object] = lambda line: None) ->
     longest, drawn = max(settings.contexts), Generator().manual_seed(settings.seed)
     stretches = rows(held_out, settings.stretches, 2 * longest + 1, drawn)
     places = longest + torch.stack(
-        [torch.randperm(longest, generator=drawn)[: settings.foretold] for _ in stretches]
+        [torch.randperm(longest, generator=drawn)[: settings.predicted] for _ in stretches]
     )
     agreed = min(64, longest)
     difference = compare_covered(xl, stretches[0], agreed)
@@ -243,12 +243,12 @@ def row(each: Measured) -> str:
 def summary(result: Result) -> str:
     """What was found, as printed."""
     s = result.settings
-    read, foretold = s.steps * s.batch * s.segment, s.stretches * s.foretold
+    read, predicted = s.steps * s.batch * s.segment, s.stretches * s.predicted
     return "\n".join(
         [
             f"{result.trained_on:,} bytes to learn from, {result.held_out:,} held out; the model read {read:,} of them, in "
             f"pieces of {s.segments * s.segment}.",
-            f"Bits and milliseconds a byte, of the same {foretold:,} held-out bytes:",
+            f"Bits and milliseconds a byte, of the same {predicted:,} held-out bytes:",
             "",
             HEAD,
             *(row(each) for each in result.measured),

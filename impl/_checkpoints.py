@@ -146,7 +146,7 @@ def choose_dtype(whose: str, given: torch.dtype | None, stored: Stored, names: I
 
 
 def _in_file(path: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
-    # Either library has errors of its own for a file that is cut off, or a pointer in the place of one that was not fetched; what
+    # Either library has errors of its own for a file that is cut off, or a pointer instead of one that was not fetched; what
     # unpickles stumbles over anything in a file that is no pickle.
     if path.suffix == ".safetensors":
         from safetensors import SafetensorError, safe_open

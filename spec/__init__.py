@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:  # asked for first, imported then: a name of a formula should not cost the whole language
     import numpy as np
     import numpy.typing as npt
+    import sympy
 
     from spec.language.formula import Formula
     from spec.language.proving.proof import Checked
@@ -180,6 +181,17 @@ def prove(formula: str | Formula, theorem: str) -> Checked:
     return check(found.theorems[theorem], found)
 
 
+def to_sympy(formula: str | Formula, conventions: Options = None) -> dict[str, list[sympy.Eq]]:
+    """The primitive lines as equations of plain SymPy, by the array that they define: to expand, differentiate and play with.
+
+    >>> to_sympy("similarity.dot")["s"]
+    [Eq(s, Sum(x[j]*y[j], (j, 0, d - 1)))]
+    """
+    from spec.language import plain
+
+    return plain.to_sympy(_formula(formula), conventions)
+
+
 def _check_inputs(formula: Formula, inputs: Inputs, conventions: Options) -> dict[str, Any]:
     from spec.language.evaluation.evaluate import check_inputs
 
@@ -211,5 +223,6 @@ __all__ = [
     "find",
     "formulas",
     "prove",
+    "to_sympy",
     "vjp",
 ]

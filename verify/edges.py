@@ -12,7 +12,7 @@ from typing import Any
 from verify.faults import Unusable
 
 AUTO = "auto"
-"""In the place of conventions: find them."""
+"""Instead of conventions: find them."""
 OTHERS = "*"
 """As a convention's name: all that are not named, of which ``auto`` alone can be said."""
 
@@ -59,7 +59,7 @@ def split_auto(conventions: Any) -> tuple[Any, bool]:
     """The conventions that are named, and whether the others are to be found.
 
     Raises:
-        Unusable: another word than ``auto`` in the place of them, or of the others.
+        Unusable: another word than ``auto`` instead of them, or of the others.
     """
     if isinstance(conventions, str):
         if conventions != AUTO:

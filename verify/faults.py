@@ -25,7 +25,7 @@ class Fault(Exception):  # noqa: N818 said in reports as it stands
 
     @property
     def refusal(self) -> str:
-        """What the callable did in the place of returning something; empty where it returned."""
+        """What the callable did instead of returning something; empty where it returned."""
         return f"raised {self.raised}" if self.raised else self.overdue
 
 

@@ -18,6 +18,8 @@ from . import (
     accuracy,
     bert_training,
     bibliography,
+    book,
+    dataflow,
     digits,
     elmo,
     evidence,
@@ -35,8 +37,10 @@ from . import (
     segments,
     seq2seq,
     source,
+    steps,
     theorems,
     translate,
+    widgets,
     world,
 )
 from .markup import Line, badge, code, statement, table
@@ -45,8 +49,14 @@ CALL = re.compile(r"\{\{ *([a-z_]+)((?: +[^ {}]+)*) *\}\}")
 
 
 def fill(markdown: str) -> str:
-    """Markdown with every directive replaced by what it stands for."""
-    return CALL.sub(lambda m: DIRECTIVES[m[1]](*m[2].split()), markdown)
+    """Markdown with every directive replaced by what it stands for, as far to the right as the directive stands."""
+
+    def put(found: re.Match[str]) -> str:
+        text = DIRECTIVES[found[1]](*found[2].split())
+        before = markdown[markdown.rfind("\n", 0, found.start()) + 1 : found.start()]
+        return text.replace("\n", f"\n{before}") if before.isspace() else text
+
+    return CALL.sub(put, markdown)
 
 
 def statements() -> dict[str, list[Formula | Procedure]]:
@@ -118,6 +128,17 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "bibliography": bibliography.entries,
     "catalogue": catalogue,
     "statement": shown,
+    "matrix": book.matrix_form,
+    "code": book.written_as_code,
+    "implementation": book.implementation,
+    "worked": book.worked_example,
+    "theorem": book.theorem,
+    "places": book.places,
+    "flow": dataflow.drawn,
+    "steps": steps.shown,
+    "widget": widgets.shown,
+    "tokens": steps.tokens,
+    "token": steps.token,
     "reference": reference,
     "count": counted,
     "conventions": peers.every_convention,
@@ -129,6 +150,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "refused": refusals.shown,
     "theorems": theorems.shown,
     "assurances": theorems.assurances,
+    "theorem_index": theorems.index,
     "rules": rules.shown,
     "trusted": theorems.trusted,
     "checked_file": samples.source_of,

@@ -3,7 +3,7 @@
 A record names the fingerprint of the statement it was made for. Where the statement has changed since, the record is shown as
 stale and none of its numbers are. A file is called by the day it was recorded, ``2026-11-21.json``, and holds one line for each
 report: what the pages show, nothing more. For each implementation and statement the newest counts.
-``python -m docs.generate.evidence RESULT.json`` condenses what the command wrote and adds it.
+``python -m docs.generate.evidence RESULT.json …`` condenses what the command wrote and adds it: one run, or the parts of one.
 """
 
 from __future__ import annotations
@@ -188,10 +188,20 @@ def _grade(record: Record, dtype: str) -> str:
     return number(sigma) + (f" ({digits:.1f} digits lost)" if digits >= 0.1 else "")
 
 
-def condensed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What the pages show of a result of ``attnspec verify --json``, and with what it was found."""
-    reports = [asdict(Record.of(report)) for report in document["reports"]]
-    return {**{name: document[name] for name in ONCE}, "reports": reports}
+def condensed(*documents: Mapping[str, Any]) -> dict[str, Any]:
+    """What the pages show of results of ``attnspec verify --json``, and with what they were found; of reports of one target the
+    last counts.
+
+    Raises:
+        ValueError: results of different seeds, numbers of examples or versions.
+    """
+    once = {name: documents[0][name] for name in ONCE}
+    for name in ONCE:
+        if any(document[name] != once[name] for document in documents):
+            raise ValueError(f"expected parts of one run, with the same {name}")
+    records = (Record.of(report) for document in documents for report in document["reports"])
+    newest = {(record.formula, record.target): asdict(record) for record in records}
+    return {**once, "reports": list(newest.values())}
 
 
 def written(document: Mapping[str, Any]) -> str:
@@ -205,13 +215,16 @@ def main(arguments: list[str]) -> None:
     """Condense a result and write it under today's date; exits with 2 and a line for what is none."""
     about = "Condense what `attnspec verify --json` wrote, and add it to docs/evidence under today's date."
     command = ArgumentParser("python -m docs.generate.evidence", description=about)
-    command.add_argument("result", type=Path, metavar="RESULT.json", help="what the command wrote")
-    result = command.parse_args(arguments).result
+    command.add_argument(
+        "results", type=Path, nargs="+", metavar="RESULT.json", help="what the command wrote"
+    )
+    results = command.parse_args(arguments).results
     try:
-        text = written(condensed(json.loads(result.read_text(encoding="utf-8"))))
+        text = written(condensed(*(json.loads(path.read_text(encoding="utf-8")) for path in results)))
     except (OSError, ValueError, LookupError, TypeError) as problem:
+        named = ", ".join(map(str, results))
         command.error(
-            f"{result} is no result of `attnspec verify --json`: {type(problem).__name__}: {problem}"
+            f"{named} is no result of `attnspec verify --json`: {type(problem).__name__}: {problem}"
         )
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{date.today().isoformat()}.json").write_text(text, encoding="utf-8")

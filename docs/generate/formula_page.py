@@ -6,10 +6,11 @@ import json
 
 from spec.language.differentiation.gradients import ADJOINT, vjp
 from spec.language.formula import Formula
+from spec.language.render import latex
 from verify.targets.ours import is_implemented
 
-from . import bibliography, errors, evidence, examples, figures, lines, peers, source, worked
-from .markup import folded, statement
+from . import bibliography, dataflow, errors, evidence, examples, figures, lines, peers, source, worked
+from .markup import Line, folded, inline, prose, statement
 
 
 def page(formula: Formula) -> str:
@@ -17,16 +18,20 @@ def page(formula: Formula) -> str:
     parts = [
         "---",
         f"title: {json.dumps(formula.title, ensure_ascii=False)}",
+        f"description: {json.dumps(_description(formula), ensure_ascii=False)}",
         "---",
         f"# {formula.title}",
         f"`{formula.id}`",
+        f"{{{{ matrix {formula.id} }}}}",
+        _result(formula),
+        f"{{{{ places {formula.id} }}}}",
         f"{formula.why}\n{{: .lead }}" if formula.why else "",
         _statement(formula),
+        _worked(formula),
         figures.of(formula),
         _symbols(formula),
         _conventions(formula),
         _pitfalls(formula),
-        _worked(formula),
         _theorems(formula),
         _gradient(formula),
         _errors(formula),
@@ -34,12 +39,27 @@ def page(formula: Formula) -> str:
         f"## Evidence\n\n{evidence.section(formula)}",
         "## Sources\n\n" + "\n".join(f"- {bibliography.cited(s)}" for s in formula.sources),
     ]
-    front = "\n".join(parts[:3])
-    return "\n\n".join([front, *(part for part in parts[3:] if part)])
+    front = "\n".join(parts[:4])
+    return "\n\n".join([front, *(part for part in parts[4:] if part)])
+
+
+def _description(formula: Formula) -> str:
+    """What a search engine shows of the page."""
+    return f"{formula.title}: the formula, why it is so, worked by hand, proved, in code. {formula.why.split('?')[0]}?"
+
+
+def _result(formula: Formula) -> str:
+    """What the formula gives, in a line."""
+    if formula.law is not None:
+        return ""
+    return "; ".join(f"{inline(latex(t))} is {prose(t.meaning)}" for t in formula.outputs) + "."
 
 
 def _statement(formula: Formula) -> str:
     parts = ["## Statement", formula.notes, lines.by_convention(formula)]
+    parts.append(folded("The same, line by line, in Python", f"{{{{ code {formula.id} }}}}", "abstract"))
+    if dataflow.is_worth_drawing(formula):
+        parts.append(folded("Its data flow", dataflow.drawn(formula.id), "abstract"))
     if formula.applied:
         if links := ", ".join(f"[`{f.id}`]({f.id}.md)" for f in formula.applied if not f.auxiliary):
             parts.append(f"It applies {links}.")
@@ -53,9 +73,6 @@ def _statement(formula: Formula) -> str:
 
 def _axioms(formula: Formula) -> str:
     from spec.language.flatten import apply_conventions
-    from spec.language.render import latex
-
-    from .markup import Line
 
     assert formula.law is not None
     ours = formula.choose()

@@ -1,6 +1,6 @@
 """What is HTML already, set aside while Markdown is made into HTML and the search index is written: it is most of a page.
 
-:func:`Held.hold` leaves a mark in the place of each part. Mathematics in a line of words comes back before the page is indexed.
+:func:`Held.hold` leaves a mark instead of each part. Mathematics in a line of words comes back before the page is indexed.
 Sections that are not searched (statements, derivations, drawings) come back when the page is written.
 """
 
@@ -21,7 +21,7 @@ class Held:
         self._parts: list[str] = []
 
     def hold(self, text: str) -> str:
-        """A text with a mark in the place of every part."""
+        """A text with a mark instead of every part."""
         text = SECTION.sub(lambda found: f'<hr data-held="{self._kept(found[0])}">', text)
         return MATHS.sub(lambda found: f"{LINE}{self._kept(found[0])}{LINE}", text)
 

@@ -6,7 +6,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from examples.lengths import Result, recorded
+from examples.lengths import Result, asked, recorded
 from examples.lengths_drawing import paint_bytes, paint_layers, paint_seconds
 
 from .drawing import FIVE, FOUR, ONE, SIX, THREE, TWO, group
@@ -65,7 +65,7 @@ def powers() -> str:
             "Of bytes",
             f"ms at {shown}",
             "MiB",
-            "Layers to all before",
+            f"Layers until place {asked(longest) + 1:,} depends on all before it".replace(",", " "),
         ),
         rows,
     )

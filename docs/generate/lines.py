@@ -12,6 +12,7 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import NO_LABEL, Tensor
+from spec.language.convention import Convention
 from spec.language.expr import Delta, Negative, Node, Ref, Times
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
@@ -100,21 +101,31 @@ def by_convention(formula: Formula) -> str:
         return shown
     tabs = [tab("Ours", shown)]
     before = {(x.equation, x.ranges) for section in ours for x in section.lines}
+    inside = dict[str, list[str]]()
     for convention in formula.conventions:
         for option, meaning in convention.options.items():
             if option == convention.default:
                 continue
             there = _sections(formula, {convention.name: option})
-            body = _written(there, before)
             if all((x.equation, x.ranges) in before for section in there for x in section.lines):
-                links = " and ".join(
-                    f"[{f.title.lower()}]({f.id}.md)"
-                    for f in formula.applied
-                    if not f.auxiliary and any(c.name == convention.name for c in f.conventions)
-                )
-                body += f"\n\nThe lines read the same; the difference is inside {links}, which they apply."
-            tabs.append(tab(f"{convention.name} = {option}", f"{meaning[0].upper()}{meaning[1:]}.\n\n{body}"))
-    return "\n".join(tabs)
+                inside.setdefault(_appliers(formula, convention), []).append(f"`{convention.name}={option}`")
+            else:
+                said = f"{meaning[0].upper()}{meaning[1:]}.\n\n{_written(there, before)}"
+                tabs.append(tab(f"{convention.name} = {option}", said))
+    same = [
+        f"The lines read the same under {', '.join(options)}: the difference is inside {links}."
+        for links, options in inside.items()
+    ]
+    return "\n".join(tabs if len(tabs) > 1 else [shown]) + "".join(f"\n\n{each}" for each in same)
+
+
+def _appliers(formula: Formula, convention: Convention) -> str:
+    """The formulas that a formula applies and that have the convention, as links."""
+    return " and ".join(
+        f"[{f.title.lower()}]({f.id}.md)"
+        for f in formula.applied
+        if not f.auxiliary and any(c.name == convention.name for c in f.conventions)
+    )
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def setting(name: str) -> str:
     counted = {
         "piece": s.segments * s.segment,
         "read": s.steps * s.batch * s.segment,
-        "bytes": s.stretches * s.foretold,
+        "bytes": s.stretches * s.predicted,
         "longest": last.context,
         "slowest": round(last.ratio),
     }

@@ -116,6 +116,25 @@ def summary(formula: Formula) -> str:
     )
 
 
+def index() -> str:
+    """Every theorem by its formula: what it says, how sure it is, and where its derivation stands."""
+    parts = []
+    for formula in formulas().values():
+        rows = [
+            (
+                f'<a href="{formula.id}.html#{anchor(name)}">{escape(sentence(spoken(name)))}</a>',
+                escape(sentence(theorem.title).rstrip(".")),
+                mark(Assurance[made(f"{formula.id}.{name}")["assurance"]]),
+            )
+            for name, theorem in formula.theorems.items()
+        ]
+        if rows:
+            parts.append(
+                f"## {formula.title}\n\n{table(('Theorem', 'What it says', 'Assurance'), rows, 'theorems')}"
+            )
+    return "\n\n".join(parts)
+
+
 def mark(assurance: Assurance) -> str:
     """An assurance as a badge."""
     return badge(str(assurance), str(assurance), MEANING[assurance])

@@ -24,10 +24,11 @@ WIDE = 6
 
 def section(formula: Formula) -> str:
     """Every worked example as Markdown."""
-    return "\n\n".join(_one(formula, worked) for worked in formula.worked)
+    return "\n\n".join(one(formula, worked) for worked in formula.worked)
 
 
-def _one(formula: Formula, worked: Worked) -> str:
+def one(formula: Formula, worked: Worked) -> str:
+    """One worked example: what is given, and what follows beside what was worked out."""
     given = [
         f"{latex(item)} = {_matrix(worked.inputs[str(item)])}"
         for item in formula.inputs
@@ -92,4 +93,4 @@ def _entry(value: Any) -> str:
     return str(sympy.latex(sympy.sympify(value), fold_short_frac=True, ln_notation=True))
 
 
-__all__ = ["section"]
+__all__ = ["one", "section"]

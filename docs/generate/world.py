@@ -51,7 +51,7 @@ def summary() -> str:
     for library, found in libraries().items():
         counts = Counter(entry["verdict"] for entry in found)
         every += counts
-        where = f'<a href="#{_anchor(library)}">{escape(library)}</a>'
+        where = f'<a href="world.html#{_anchor(library)}">{escape(library)}</a>'
         rows.append((where, escape(found[0]["version"]), str(len(found)), *_numbers(counts)))
     rows.append(("all", "", str(every.total()), *_numbers(every)))
     return table(("Library", "Version", "Components", *VERDICTS), rows, "world")

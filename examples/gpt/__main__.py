@@ -84,7 +84,7 @@ def go_on(
 def main(
     arguments: Sequence[str] | None = None, say: Callable[[str], object] = print, source: Path | None = None
 ) -> None:
-    """The command; ``source`` is a folder of Python files in the place of Python's library."""
+    """The command; ``source`` is a folder of Python files instead of Python's library."""
     told = "; ".join(f"{name}: {what}" for name, what in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="python -m examples.gpt", description=(described.__doc__ or "").split("\n\n")[0]

@@ -112,8 +112,8 @@ class Text:
 def bits_per_byte(model: GPT, text: Text) -> float:
     """Of all held-out files: −log₂ of the probability that the model gives to their tokens, for each of their bytes.
 
-    A file is read in windows that overlap by half, and what is new in each is counted: every token is foretold from at least half
-    a window before it, or from all there is.
+    A file is read in windows that overlap by half, and what is new in each is counted: every token is predicted from half
+    a window before it at least, or from all there is.
     """
     n, half, total = text.context, text.context // 2, 0.0
     read, asked = [], []

@@ -51,7 +51,7 @@ def _head(component: Component, version: str) -> dict[str, Any]:
 
 
 def add(path: Path, made: Mapping[str, Any]) -> None:
-    """Add an entry, in the place of an earlier one of the same component and formula."""
+    """Add an entry, instead of an earlier one of the same component and formula."""
     kept = {_key(each): each for each in read(path)}
     kept[_key(made)] = dict(made)
     rows = ",\n".join(json.dumps(kept[key], ensure_ascii=False) for key in sorted(kept))

@@ -35,7 +35,7 @@ def features(
     """What the embedding and at least four layers say of each token, combined. Statement: ``bert.features``.
 
     All six are tensors of their own; the sums leave the embedding out. ``first="layer_1"`` takes the lowest layer for the first,
-    in the place of the embedding. ``H`` is a tensor, or a tuple or list of the layers' tensors (... n d), the embedding first, as
+    instead of the embedding. ``H`` is a tensor, or a tuple or list of the layers' tensors (... n d), the embedding first, as
     libraries return hidden states. ValueError for fewer than four layers above the embedding, for layers of different shapes and
     for another first, TypeError unless H is floating, of one dtype.
     """

@@ -18,7 +18,7 @@ def wordpiece(
     ``bert.wordpiece``.
 
     A word that cannot be put together so, or has more than ``longest`` characters, is ``unknown`` as a whole. TypeError for one
-    string in the place of words, each of whose characters would be a word.
+    string instead of words, each of whose characters would be a word.
     """
     if isinstance(words, str):
         raise TypeError(f"bert.wordpiece: expected words; got one string, {words!r}")

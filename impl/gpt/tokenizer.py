@@ -35,7 +35,7 @@ def bpe(words: Iterable[str], merges: Sequence[Pair]) -> list[list[str]]:
     """For each word its tokens, in GPT-2's alphabet of bytes: neighbours that are a pair of ``merges`` are joined, the pair
     that comes first there before the others. Statement: ``gpt.bpe``.
 
-    TypeError for one string in the place of words, each of whose characters would be a word, and for words that are no strings;
+    TypeError for one string instead of words, each of whose characters would be a word, and for words that are no strings;
     ValueError for a merge that is not a pair of strings, or stands there twice, and for a lone surrogate.
     """
     if isinstance(words, str):

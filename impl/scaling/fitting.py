@@ -29,7 +29,7 @@ class Fit:
     power_interval: tuple[float, float]
 
     def __call__(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """The loss that the law foretells at x."""
+        """The loss that the law predicts at x."""
         return self.offset + (self.scale / x) ** self.power
 
 
@@ -45,7 +45,7 @@ def fit(
 ) -> Fit:
     """Fit loss = offset + (scale/x)^power by least squares of logarithms, robust against outliers, with bootstrap intervals.
 
-    The sum of Huber's function of ln(foretold) − ln(loss) is made least: squares up to ``huber``, absolute values beyond, as
+    The sum of Huber's function of ln(predicted) − ln(loss) is made least: squares up to ``huber``, absolute values beyond, as
     Hoffmann et al. 2022 do. An interval holds the middle ``level`` of as many fits as ``resamples`` says, each to the fitted law
     times residuals that are drawn from its own, widened for the parameters fitted; it takes for granted that losses scatter alike
     at every x. ``offset=False`` fits a plain power law. ValueError for fewer x than parameters and one more, for values that are
@@ -72,10 +72,10 @@ def fit(
     first, v = x.double().log().min(), loss.double().log()
     u = x.double().log() - first
     best = _descend(u, v[None], offset, huber)
-    foretold = _foretell(best, u)
-    residuals = (v - foretold[0]) * (len(x) / (len(x) - unknowns)) ** 0.5
+    predicted = _predict(best, u)
+    residuals = (v - predicted[0]) * (len(x) / (len(x) - unknowns)) ** 0.5
     drawn = torch.randint(len(x), (resamples, len(x)), generator=Generator().manual_seed(seed))
-    others = _descend(u, foretold + residuals[drawn], offset, huber)
+    others = _descend(u, predicted + residuals[drawn], offset, huber)
     ends = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     found = [_numbers(p, first) for p in (best, others)]
     floor, scale, power = (each.item() for each in found[0])
@@ -90,15 +90,15 @@ def _numbers(p: Tensor, first: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return share * top.exp(), ((top + (-share).log1p()) / alpha + first).exp(), alpha
 
 
-def _foretell(p: Tensor, u: Tensor) -> Tensor:
+def _predict(p: Tensor, u: Tensor) -> Tensor:
     """ln L at each u ≥ 0, (B n), for L = L(0)·(φ + (1 − φ)·e^(−α·u)) and parameters ln L(0), (1 − φ)·α and φ, each (B 3).
 
     The first two, height and slope of ln L at the smallest x, are what losses tell whatever the offset is: with a and α of
     ln(e^(a − α·u) + e^c) a descent would creep along a valley where all three change.
     """
     top, slope, share = p.T[..., None]
-    foretold: Tensor = top + torch.logaddexp(share.log(), (-share).log1p() - slope / (1 - share) * u)
-    return foretold
+    predicted: Tensor = top + torch.logaddexp(share.log(), (-share).log1p() - slope / (1 - share) * u)
+    return predicted
 
 
 def _descend(u: Tensor, v: Tensor, offset: bool, huber: float) -> Tensor:
@@ -111,10 +111,10 @@ def _descend(u: Tensor, v: Tensor, offset: bool, huber: float) -> Tensor:
     top = (floor + (rest.mean(-1) + alpha * u.mean()).exp()).log()
     share = floor / top.exp()
     p, damping = torch.stack([top, alpha * (1 - share), share], -1), torch.ones(len(v), dtype=v.dtype)
-    foretold = _foretell(p, u)
-    cost = _cost(foretold - v, huber)
+    predicted = _predict(p, u)
+    cost = _cost(predicted - v, huber)
     for _ in range(STEPS):
-        r, beside = v - foretold, foretold - p[:, :1]
+        r, beside = v - predicted, predicted - p[:, :1]
         fallen = p[:, 1:2] / (1 - p[:, 2:]) * u
         falling = (-fallen - beside).exp()
         J = torch.stack([torch.ones_like(r), -u * falling, (-beside).exp() - (1 + fallen) * falling], -1)
@@ -129,11 +129,11 @@ def _descend(u: Tensor, v: Tensor, offset: bool, huber: float) -> Tensor:
         )[..., 0]
         tried = p + step
         tried[:, 2].clamp_(min=0.0)
-        there = _foretell(tried, u)
+        there = _predict(tried, u)
         found = _cost(there - v, huber)
         better = found < cost
         p, cost = torch.where(better[:, None], tried, p), torch.where(better, found, cost)
-        foretold = torch.where(better[:, None], there, foretold)
+        predicted = torch.where(better[:, None], there, predicted)
         damping = torch.where(better, damping / 5, damping * 3).clamp(1e-12, 1e9)
     best = cost.view(-1, len(beginnings)).argmin(-1)
     return p.view(len(best), len(beginnings), 3)[torch.arange(len(best)), best]

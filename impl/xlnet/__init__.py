@@ -3,7 +3,7 @@
 ``attention`` is a head, ``two_stream`` a layer and ``objective`` the model with its loss, each with the inputs of the statement
 of its name. ``XLNetConfig`` says what a model is made of (``XLNetConfig.base()``, ``large()``); ``XLNet`` is the model.
 
-``order`` says at which place of the order each token comes; a token is foretold from those before it in the order. Modules take
+``order`` says at which place of the order each token comes; a token is predicted from those before it in the order. Modules take
 ``device`` and ``dtype`` by name.
 """
 

@@ -153,10 +153,10 @@ def objective(
     prediction: Literal["partial", "full"] = "partial",
 ) -> tuple[Float[Tensor, "... n V"], Float[Tensor, "..."]]:
     """At each place the logits of its token, given those before it in the order, and the mean of −log p over the tokens that are
-    foretold: those at place c of the order or later, or with ``prediction="full"`` all of them. Statement: ``xlnet.objective``.
+    predicted: those at place c of the order or later, or with ``prediction="full"`` all of them. Statement: ``xlnet.objective``.
 
     L layers, each ``two_stream`` with weights of its own, over E[ids] and, for queries, g_0; logits are the query rows' products
-    with every row of E, and b_V. The loss is 0 where no token is foretold. ValueError unless all parameters of layers have as
+    with every row of E, and b_V. The loss is 0 where no token is predicted. ValueError unless all parameters of layers have as
     many of them, and for shapes that do not fit; else errors are those of the parts. Source: Yang et al. 2019, sections 2.2
     and 2.3.
     """

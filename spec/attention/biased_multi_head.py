@@ -224,7 +224,7 @@ shown = each(mask[i, j] & real[j], i, j)
 
 biased_multi_head.theorem(
     "padding",
-    "Tokens hidden from all queries, such as padding, might as well be 0, and so might the other queries",
+    "Tokens hidden from all queries, such as padding, could as well be 0, and so might the other queries",
     claim(
         biased_multi_head(x, y, *WEIGHTS, shown)[i, l],
         "=",

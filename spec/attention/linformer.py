@@ -113,7 +113,7 @@ linformer.let(M[i, j], Sum(A[i, a] * F[a, j], a))
 unit, none = each(delta(a, j), a, j), each(0, a)
 linformer.theorem(
     "identity",
-    "With the identity in the place of E and F, and biases of 0, it is attention",
+    "With the identity instead of E and F, and biases of 0, it is attention",
     claim(
         linformer(q, k, v, unit, none, unit, none)[i, t], "=", scaled_dot_product(q, k, v)[i, t]
     ).by_definition("each row is one key, or one value"),

@@ -169,7 +169,7 @@ shown = each(mask[i, j] & real[j], i, j)
 
 multi_head.theorem(
     "padding",
-    "Tokens hidden from all queries, such as padding, might as well be 0, and so might the other queries",
+    "Tokens hidden from all queries, such as padding, could as well be 0, and so might the other queries",
     claim(
         multi_head(x, y, *W, W_o, shown)[i, l],
         "=",

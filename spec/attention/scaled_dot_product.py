@@ -48,7 +48,7 @@ scaled_dot_product = Formula(
         deck(0, "self-attention, steps 1 to 6"),
         deck(1, "attention"),
         deck(2, "scaled dot-product attention"),
-        deck(3, "Шаг 1 – 6"),
+        deck(3, "step 1 – 6"),
         deck(4, "Z = softmax(QKᵀ/√k)V"),
         paper("vaswani2017", "eq. 1"),
     ),

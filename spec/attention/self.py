@@ -58,7 +58,7 @@ self_ = Formula(
         deck(0, "self-attention: query, key and value of each word"),
         deck(1, "multi-head self-attention"),
         deck(2, "self-attention, steps 1 to 4"),
-        deck(3, "Шаг 1 – 6"),
+        deck(3, "step 1 – 6"),
         deck(4, "self-attention (attention head); positional embeddings: retains no order information"),
         paper("vaswani2017", "section 3.2"),
     ),

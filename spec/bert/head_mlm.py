@@ -24,7 +24,7 @@ head_mlm = Formula(
     "bert.head_mlm",
     "Head for hidden words",
     why="How does a row of the encoder become a guess at a word? It is compared with the vectors of all words, and those are the "
-    "ones that words are read by: a word is foretold by its own embedding, so that no second table is needed. What the encoder "
+    "ones that words are read by: a word is predicted by its own embedding, so that no second table is needed. What the encoder "
     "has made of a place is no embedding, however, so that one more layer, with a normalization, turns the row first. A bias for "
     "each word says how frequent it is.",
     sizes={n: "places that are asked", d: "width of a row", V: "words of the vocabulary"},

@@ -100,7 +100,7 @@ layer = Formula(
         pitfall(
             "GELU's form with tanh, which many later models have, in its place", convention="approximation"
         ),
-        pitfall("ε = 10⁻⁵, a library's default, in the place of 10⁻¹²", mutant="bert_large_eps"),
+        pitfall("ε = 10⁻⁵, a library's default, instead of 10⁻¹²", mutant="bert_large_eps"),
         pitfall("normalised before each sublayer, as GPT-2 is", convention="norm"),
         pitfall("one bias dropped: all works, and no weights of others do", mutant="bert_no_query_bias"),
         pitfall("padding that takes part: what is behind a sentence changes it", theorem="unpadded"),
@@ -169,7 +169,7 @@ layer.theorem(
 
 layer.theorem(
     "padding",
-    "Tokens hidden from all, such as padding, have no influence on the others: they might as well be 0",
+    "Tokens hidden from all, such as padding, have no influence on the others: they could as well be 0",
     of_rows(
         claim(
             layer(x, *WEIGHTS, eps, shown)[i, l],

@@ -38,10 +38,10 @@ bert = Formula(
     "embedding.bert",
     "BERT's embedding",
     why="What does an encoder have to be told of each place of its input? Which token stands there, but also where, since "
-    "attention knows no order, and of which of two sentences it is a part, since BERT reads pairs: a question and a paragraph, "
-    "a sentence and what may follow it. Each of the three has a table of learned vectors, and their sum is one row: nothing "
-    "has to be longer for it, and the network is free to keep them apart in different directions. The rows are normalised "
-    "before the first layer reads them, so that they come at the scale at which every later layer gets its own.",
+    "attention to all tokens knows no order, and of which of two sentences it is a part, since BERT reads pairs: a question and "
+    "a paragraph, a sentence and what may follow it. Each of the three has a table of learned vectors, and their sum is one row: "
+    "nothing has to be longer for it, and the network is free to keep them apart in different directions. The rows are "
+    "normalised before the first layer reads them, so that they come at the scale at which every later layer gets its own.",
     sizes={
         n: "tokens",
         V: "vocabulary: the tokens there are",
@@ -65,7 +65,7 @@ bert = Formula(
         pitfall("segments left out where there is one sentence: row 0 is not 0", theorem="one_segment"),
         pitfall("the normalization forgotten, or taken of each summand", mutant="each_normalised"),
         pitfall(
-            "ε = 10⁻⁵, a library's default, in the place of 10⁻¹²: seen at small rows only",
+            "ε = 10⁻⁵, a library's default, instead of 10⁻¹²: seen at small rows only",
             mutant="large_eps",
         ),
     ),
@@ -162,7 +162,7 @@ bert.theorem(
 
 bert.theorem(
     "one_segment",
-    "Where all is one segment, its row might as well be a part of every token's: it is added to all alike, and is not nothing",
+    "Where all is one segment, its row could as well be a part of every token's: it is added to all alike, and is not nothing",
     claim(
         bert(ids, each(r, i), pos, E, S, P, *NORM)[i, c],
         "=",

@@ -31,7 +31,7 @@ transition = Formula(
     pitfalls=(
         pitfall("the row added here, and again by the block", mutant="transition_added"),
         pitfall("normalised after the network, not before", mutant="transition_normalised_after"),
-        pitfall("GELU in the place of max(0, ·)", mutant="transition_by_gelu"),
+        pitfall("GELU instead of max(0, ·)", mutant="transition_by_gelu"),
     ),
     sources=(
         paper("jumper2021", "supplement, algorithms 9 (MSATransition) and 15 (PairTransition)"),

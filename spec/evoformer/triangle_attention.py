@@ -99,7 +99,7 @@ triangle_attention = Formula(
             "starting and ending exchanged: unnoticed while the pairs are symmetric", mutant="other_node"
         ),
         pitfall(
-            "the bias of the pair itself, (i, j), or of (l, j), in the place of (j, l)",
+            "the bias of the pair itself, (i, j), or of (l, j), instead of (j, l)",
             mutant="bias_of_the_third_side_turned",
         ),
         pitfall("the ending residue: pairs turned, but not turned back", mutant="not_turned_back"),

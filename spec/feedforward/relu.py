@@ -25,7 +25,7 @@ relu = Formula(
     "feedforward.relu",
     "Feed-forward network with max(0, ·)",
     why="What does a Transformer do with what attention has gathered? Attention only mixes: each output is a mean of values, and "
-    "however many such layers are stacked, no feature of a single position is ever computed but linear ones. So each layer goes "
+    "what a position hands over stays linear in its row, however much depends on whom it attends to. So each layer goes "
     "on with a small network, the same at every position. Its first layer asks f questions of the row; max(0, ·) lets through "
     "those that are answered yes; its second layer adds, for each of them, what follows from it. Without the bend between them "
     "the two layers would be one matrix.",

@@ -189,7 +189,7 @@ bpe = Procedure(
         pitfall(
             "any pair that the list holds, from the left, not the first of the list", mutant="leftmost_first"
         ),
-        pitfall("characters in the place of bytes: é is one token, not two", mutant="characters_for_bytes"),
+        pitfall("characters instead of bytes: é is one token, not two", mutant="characters_for_bytes"),
         pitfall("bytes written as Latin-1 has them: a space stays a space, not Ġ", mutant="latin_1_alone"),
         pitfall("the space before a word taken off", mutant="space_dropped"),
         pitfall("of three alike the last two joined, not the first", mutant="from_the_right"),

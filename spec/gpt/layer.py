@@ -64,7 +64,7 @@ layer = Formula(
     conventions=CONVENTIONS,
     stored=("u", "z", "s", "w", "f"),
     pitfalls=(
-        pitfall("the mask left out, or off by one: a token sees what it has to foretell", theorem="prefix"),
+        pitfall("the mask left out, or off by one: a token sees what it has to predict", theorem="prefix"),
         pitfall("normalised after each sum, as GPT-1 is and GPT-2 is not", convention="norm"),
         pitfall(
             "GELU by the normal distribution itself, where GPT's weights were trained with tanh",
@@ -182,7 +182,7 @@ layer.theorem(
 
 layer.theorem(
     "padding",
-    "What stands where padding is has no influence on the words: it might as well be 0",
+    "What stands where padding is has no influence on the words: it could as well be 0",
     of_rows(
         claim(
             layer(x, *WEIGHTS, eps, shown)[i, l], "=", layer(blank, *WEIGHTS, eps, shown)[i, l], where=real[i]

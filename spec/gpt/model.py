@@ -59,7 +59,7 @@ SMALL = {
 model = Formula(
     "gpt.model",
     "GPT",
-    why="What can be learned from text alone, without a label or a translation? To foretell: at every place of a text the next "
+    why="What can be learned from text alone, without a label or a translation? To predict: at every place of a text the next "
     "token is known, so that a text of a thousand tokens asks a thousand questions. GPT is a stack of decoder layers that does "
     "nothing else. What it learns on the way serves other tasks, the more the larger it is: GPT-1 was trained on for each, GPT-2 "
     "was asked in words, and GPT-3 answered from a few examples in its prompt. A text is written by asking for the next token, "
@@ -141,7 +141,7 @@ alone = model(ids[:rows], pos[:rows], *WEIGHTS, eps, mask[:rows])
 
 model.theorem(
     "prefix",
-    "What is foretold after a token does not depend on those behind it: a prefix alone gives the same, so that a cache changes "
+    "What is predicted after a token does not depend on those behind it: a prefix alone gives the same, so that a cache changes "
     "nothing",
     claim(whole[i, v], "=", alone[i, v], first, v)
     .by_induction(

@@ -52,7 +52,7 @@ whole_words = Formula(
     "Whole-word masking: corruption",
     why="A vocabulary of pieces cuts a rare word into several: “phil ##am ##mon”. What if only the middle one is hidden? Its "
     "neighbours all but spell it out, and the model learns to complete words where it should learn what a text speaks of. So "
-    "words are drawn in the place of tokens, and a word that is drawn is asked for with all its pieces; each token is asked for "
+    "words are drawn instead of tokens, and a word that is drawn is asked for with all its pieces; each token is asked for "
     "as often as before.",
     sizes=SIZES,
     inputs=(ids, continues, special, mask_id, V, generator),

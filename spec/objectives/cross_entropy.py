@@ -80,7 +80,7 @@ cross_entropy = Formula(
     "objectives.cross_entropy",
     "Cross entropy",
     why="How is a model that gives every word a probability told how wrong it is? By what the words that did occur cost: minus "
-    "the logarithm of the probability that it gave each of them, so that being sure of the wrong word is dear, and the mean "
+    "the logarithm of the probability that it gave each of them, so that being sure of the wrong word is costly, and the mean "
     "is least where the probabilities are those of the text. Places where nothing is asked (padding; in masked language "
     "modelling, every word that stayed in sight) take no part, in the sum or in the count. Label smoothing moves a share of "
     "each target to all words alike, so that no logit has to grow without end.",

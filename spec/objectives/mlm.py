@@ -41,7 +41,7 @@ mlm = Formula(
         pitfall("padding counted as a target", mutant="last_place_asked"),
         pitfall("a text in which nothing was selected: 0/0 is NaN", convention="none_asked"),
         pitfall(
-            "hidden words are foretold one by one, as if they did not depend on each other",
+            "hidden words are predicted one by one, as if they did not depend on each other",
             theorem="independent",
         ),
     ),

@@ -66,7 +66,7 @@ warmup.theorem(
 
 warmup.theorem(
     "falls",
-    "Once warm-up has ended it is one over the root of the step",
+    "Once warm-up has ended it is 1/√(d_model·step)",
     claim(lr, "=", 1 / (sqrt(step) * root), where=lt(w, step))
     .step(case(le(rising, falling), rising, falling) / root, "the definition")
     .because("warmup_steps < step, and so are their powers 3/2: the line is the larger one"),

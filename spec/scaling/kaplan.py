@@ -47,7 +47,7 @@ kaplan = Formula(
     "Laws of scale",
     why="How good will a language model be that nobody has trained yet? Training a large one takes months, and is done once. But "
     "losses of small ones lie on a line where both axes are logarithmic, over many powers of ten, whether the model, its text "
-    "or its compute is what is short. A line has two numbers, which small models tell, and large ones are foretold by it. "
+    "or its compute is what is short. A line has two numbers, which small models tell, and large ones are predicted by it. "
     "Where two things are short at once, one law has to join both lines: it adds up what either lacks, on a scale on "
     "which that of the text falls as 1/D, as a mean over D tokens lets one expect.",
     inputs=(N, D, C, *LAWS),
@@ -123,7 +123,7 @@ kaplan = Formula(
     "that where the lines meet 1 depends on how the text is cut. α_D is 0.095 where L(D) is fitted by itself and 0.103 in the "
     "joint fit; α_C is 0.050 for C_min, compute as it is used best, and 0.057 as it was used. At C = 6·N·D the joint law makes "
     "the best size grow as C to the power α_D/(α_N + α_D): 0.56 by 0.076 and 0.095, 0.58 by the joint fit's own 0.103. The "
-    "paper says 0.73, and this is no contradiction: its 0.73 is fitted to other runs, and foretold (0.71) from another law, "
+    "paper says 0.73, and this is no contradiction: its 0.73 is fitted to other runs, and predicted (0.71) from another law, "
     "L(N, S), of models stopped after S steps, long before they have learned what they could; there a larger model has the gain "
     "that it learns more from each token. L(N, D) is the loss at the end of training on a text that is seen over and over: it "
     "knows nothing of that, and compute is not 6·N·D there. (The 0.74 with which text has to grow with size is yet another "

@@ -90,7 +90,7 @@ biased_decoder_layer = Formula(
     ),
     stored=("u", "g", "s", "v", "c", "t", "w", "f"),
     pitfalls=(
-        pitfall("a diagonal off by one: each place sees the word that it has to foretell", theorem="prefix"),
+        pitfall("a diagonal off by one: each place sees the word that it has to predict", theorem="prefix"),
         pitfall("one bias dropped: all works, and no weights of others do", mutant="asked_without_bias"),
         pitfall(
             "the biases of the self-attention in both attentions", mutant="biases_of_the_first_attention"
@@ -197,7 +197,7 @@ biased_decoder_layer.theorem(
 
 biased_decoder_layer.theorem(
     "source_padding",
-    "Tokens of the source that are hidden from all have no influence: they might as well be 0, though a 0 has keys and values",
+    "Tokens of the source that are hidden from all have no influence: they could as well be 0, though a 0 has keys and values",
     of_rows(
         claim(
             biased_decoder_layer(y, x, *WEIGHTS, eps, shown)[i, l],

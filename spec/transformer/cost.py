@@ -110,11 +110,11 @@ cost = Formula(
             output="path",
         ),
     ),
-    notes="A recurrent layer takes two products for each place, one of the row and one of the state; a cell with four gates, as "
-    "an LSTM is, four times as many. A convolution is padded to n places, and the padding is counted; its path is that of a "
-    "stack in which each layer sees a place and the k − 1 before it, which n − 1 places back takes ⌈(n − 1)/(k − 1)⌉ layers, and "
-    "one where there is nothing further back. "
-    "0 stands where there is no path: a kernel of width 1 joins no two places. With gaps that grow k-fold from layer to layer "
+    notes="A recurrent layer takes two products for each place, one of the row and one of the state; an LSTM cell, which has "
+    "three gates and a candidate, four times as many. A convolution is padded to n places, and the padding is counted; its path "
+    "is that of a stack in which each layer sees a place and the k − 1 before it, which n − 1 places back takes "
+    "⌈(n − 1)/(k − 1)⌉ layers, and one where there is nothing further back. 0 stands where there is no path: a kernel of "
+    "width 1 joins no two places. With gaps that grow k-fold from layer to layer "
     "⌈log n / log k⌉ layers suffice. Causal attention is counted in full, as it is computed.",
 )
 
@@ -138,7 +138,8 @@ cost.theorem(
 
 cost.theorem(
     "heads",
-    "Heads cost nothing: h of width d_k have together the operations of one of width h·d_k",
+    "Heads need no more multiplications: h of width d_k have together those of one of width h·d_k. (Each has a softmax of its "
+    "own, which is not counted.)",
     claim(h * cost(n, d_k, k), "=", attention)
     .step(h * (2 * lift(n) ** 2 * d_k), "the definition, for each head")
     .because("the width enters once"),
@@ -187,7 +188,7 @@ cost.theorem(
 
 cost.theorem(
     "four_gates",
-    "With its projections it has 2·n·d·(2·d − n) fewer than a cell with four gates: they cross at n = 2·d",
+    "With its projections it has 2·n·d·(2·d − n) fewer than an LSTM cell: they cross at n = 2·d",
     claim(4 * recurrence - attention, "=", 2 * n * d * (2 * lift(d) - n)).by_definition(
         "eight products with weights against four"
     ),

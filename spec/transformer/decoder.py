@@ -145,7 +145,7 @@ decoder.theorem(
 
 decoder.theorem(
     "source_padding",
-    "Tokens of the source that are hidden from all have no influence: they might as well be 0",
+    "Tokens of the source that are hidden from all have no influence: they could as well be 0",
     claim(padded[i, l], "=", blanked[i, l])
     .by_induction(
         o,

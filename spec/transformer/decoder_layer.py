@@ -117,7 +117,7 @@ decoder_layer = Formula(
     "Decoder layer",
     why="What does the next word of a translation depend on? On the words written so far, and on the source. A decoder layer "
     "asks both in turn: self-attention gathers from the words up to each place and from none after it, since these are what "
-    "has to be foretold; cross-attention asks what the encoder made of the source. A feed-forward network works on what was "
+    "has to be predicted; cross-attention asks what the encoder made of the source. A feed-forward network works on what was "
     "gathered. All places are computed side by side in training; in use, one after another.",
     sizes={m: "tokens of the target", n: "tokens of the source", **WIDTHS},
     inputs=(y, x, *WEIGHTS, eps, mask),
@@ -133,7 +133,7 @@ decoder_layer = Formula(
     stored=("u", "g", "s", "v", "c", "t", "w", "f"),
     pitfalls=(
         pitfall(
-            "a diagonal off by one: each place sees the word that it has to foretell", mutant="sees_the_next"
+            "a diagonal off by one: each place sees the word that it has to predict", mutant="sees_the_next"
         ),
         pitfall("keys and values of the cross-attention taken from the target", mutant="keys_of_the_decoder"),
         pitfall("the source's padding attended to", mutant="source_padding_seen"),
@@ -208,7 +208,7 @@ decoder_layer.theorem(
 
 decoder_layer.theorem(
     "source_padding",
-    "Tokens of the source that are hidden from all have no influence: they might as well be 0",
+    "Tokens of the source that are hidden from all have no influence: they could as well be 0",
     claim(
         decoder_layer(y, x, *WEIGHTS, eps, shown)[i, l],
         "=",

@@ -116,7 +116,7 @@ encoder.theorem(
 
 encoder.theorem(
     "padding",
-    "Tokens hidden from all, such as padding, have no influence on the others: they might as well be 0",
+    "Tokens hidden from all, such as padding, have no influence on the others: they could as well be 0",
     claim(padded[i, l], "=", blanked[i, l], where=real[i])
     .by_induction(
         u,

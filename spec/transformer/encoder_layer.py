@@ -166,7 +166,7 @@ encoder_layer.theorem(
 
 encoder_layer.theorem(
     "padding",
-    "Tokens hidden from all, such as padding, have no influence on the others: they might as well be 0",
+    "Tokens hidden from all, such as padding, have no influence on the others: they could as well be 0",
     of_rows(
         claim(
             encoder_layer(x, *WEIGHTS, eps, shown)[i, l],

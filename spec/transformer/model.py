@@ -107,10 +107,10 @@ model = Formula(
     "The Transformer",
     why="How can a sentence be translated without reading it word by word? A recurrent network needs as many steps as there are "
     "words, and what stood far away has to be carried through all of them. Here nothing recurs: tokens become vectors, positions "
-    "are added, since attention knows no order, and layers relate all words of the source to each other at once. The decoder "
-    "does the same with what has been written, never looking ahead, and asks the source; the row of its last layer at each place "
-    "says which word comes next. In training every place of a translation is such a question, and all of them are answered "
-    "together.",
+    "are added, since attention to the whole source knows no order, and layers relate all words of the source to each other at "
+    "once. The decoder does the same with what has been written, never looking ahead, and asks the source; the row of its last "
+    "layer at each place says which word comes next. In training every place of a translation is such a question, and all of "
+    "them are answered together.",
     sizes={
         n: "tokens of the source",
         m: "tokens of the target",
@@ -139,7 +139,7 @@ model = Formula(
             "positions counted from 1: all works, and no weights of others do", mutant="positions_from_one"
         ),
         pitfall(
-            "the target not shifted: each place is given the word that it has to foretell", theorem="prefix"
+            "the target not shifted: each place is given the word that it has to predict", theorem="prefix"
         ),
         pitfall(
             "the source's padding hidden from the encoder, but not from the decoder",
@@ -167,7 +167,7 @@ model = Formula(
             output="Y",
         ),
         Worked(
-            "Normalised they are (1, −1) and (−1, 1), compared with the rows of the table: each token foretells itself",
+            "Normalised they are (1, −1) and (−1, 1), compared with the rows of the table: each token predicts itself",
             IDLE,
             [["0.8808", "0.1192"], ["0.1192", "0.8808"]],
             4,
@@ -198,7 +198,7 @@ model.theorem(
 
 model.theorem(
     "prefix",
-    "What is foretold after a token does not depend on those after it: written one by one or given at once, it is the same",
+    "What is predicted after a token does not depend on those after it: written one by one or given at once, it is the same",
     claim(p[j, v], "=", model(s, t[:rows], E, *ENCODER, *DECODER, eps, mask)[j, v], (j, rows), v)
     .keeping(encoder)
     .citing("prefix", sinusoidal(m, d_model), rows=rows, extra=extra)

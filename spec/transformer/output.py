@@ -19,7 +19,7 @@ output = Formula(
     why="How does a row of numbers become a word? The row is compared with one vector for each word of the vocabulary; what "
     "comes out, the logits, may be any numbers. Softmax makes probabilities of them: positive, with sum 1, so that the "
     "model can be trained by what it gave the right word, and sampled from. Many models take the embedding table once more "
-    "for these vectors, which saves a large matrix: a word is foretold by the vector that it is read by.",
+    "for these vectors, which saves a large matrix: a word is predicted by the vector that it is read by.",
     sizes={m: "places", d_model: "width of a row", V: "vocabulary: the words there are"},
     inputs=(x, W_vocab),
     lines=(

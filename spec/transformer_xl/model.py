@@ -43,7 +43,7 @@ R = tensor(
     meaning="distances: waves for each, from the oldest row of the memory to a token's own place",
 )
 H = tensor("H", L + 1, n, d_model, meaning="the tokens after so many layers; 0 is their vectors")
-y = tensor("y", n, d_model, meaning="last hidden states: what the next token is foretold from")
+y = tensor("y", n, d_model, meaning="last hidden states: what the next token is predicted from")
 kept = tensor(
     "kept",
     L,
@@ -97,7 +97,7 @@ model = Formula(
             "distances counted from the oldest row, not back from the token", mutant="distances_counted_up"
         ),
         pitfall("embeddings not multiplied by √d_model", mutant="not_scaled_by_width"),
-        pitfall("what a layer returned remembered in the place of what it read", mutant="layers_shifted"),
+        pitfall("what a layer returned remembered instead of what it read", mutant="layers_shifted"),
         pitfall("sines and cosines interleaved, as in the Transformer", convention="layout"),
     ),
     sources=(

@@ -64,7 +64,7 @@ classifier = Formula(
     conventions=CONVENTIONS,
     stored=("z", "y"),
     pitfalls=(
-        pitfall("the mean of the patches in the place of the class token", mutant="mean_of_patches"),
+        pitfall("the mean of the patches instead of the class token", mutant="mean_of_patches"),
         pitfall("a tanh before the head, as BERT's pooler has it", mutant="pooled_by_tanh"),
         pitfall(
             "the class token's row read before the last normalization", mutant="not_normed_below_the_head"

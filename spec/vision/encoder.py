@@ -191,7 +191,7 @@ encoder.theorem(
 
 encoder.theorem(
     "sums",
-    "Positions are told by nothing but sums: what is added to a patch might as well be added to the position of its place",
+    "Positions are told by nothing but sums: what is added to a patch could as well be added to the position of its place",
     claim(whole[i, l], "=", moved[i, l])
     .by_induction(
         u,

@@ -103,7 +103,7 @@ cut = given("cut", domain="integer", below=n)
 
 
 def blank(rows: Tensor, kept: Node, width: Index) -> Comprehension:
-    """The rows, with 0 in the place of those that are not kept."""
+    """The rows, with 0 instead of those that are not kept."""
     return each(case(kept, rows[j, width], 0), j, width)
 
 
@@ -114,7 +114,7 @@ def attend(asking: Node, kept: Node, seen: Tensor | Comprehension) -> Applied:
 
 attention.theorem(
     "hidden",
-    "What a query gathers depends on no other query, and on no token that is hidden from it: they might as well be 0",
+    "What a query gathers depends on no other query, and on no token that is hidden from it: they could as well be 0",
     claim(attend(eq(j, ask), mask[ask, j], mask)[ask, e], "=", z[ask, e]).by_definition(
         "they are in no sum of this query"
     ),

@@ -25,8 +25,8 @@ i, j, k, l, t, o, v, p = indices(i=n, j=n, k=n, l=d_model, t=L, o=L + 1, v=V, p=
 (x,) = indices(x=floor(d_model / 2))
 
 ids = data("ids", n, domain="integer", below=V, meaning="the text: which token stands at each place")
-c = number("c", "integer", below=n, meaning="so many places of the order are read and not foretold")
-E = parameter("E", V, d_model, meaning="table: a vector for each token, for reading and for foretelling it")
+c = number("c", "integer", below=n, meaning="so many places of the order are read and not predicted")
+E = parameter("E", V, d_model, meaning="table: a vector for each token, for reading and for predicting it")
 g_0 = parameter("g_0", d_model, meaning="the row that every query begins with, whatever its place")
 LAYERS = weights(L)
 b_V = parameter("b_V", V, meaning="bias of the logits: how frequent each token is")
@@ -42,17 +42,17 @@ G = tensor("G", L + 1, n, d_model, meaning="query rows after so many layers; 0 i
 logits = tensor(
     "logits", n, V, meaning="at each place how much speaks for each token, from those before it in the order"
 )
-loss = tensor("loss", meaning="mean cost of a token that is foretold")
+loss = tensor("loss", meaning="mean cost of a token that is predicted")
 
 PREDICTION = Convention(
     "prediction",
     {
-        "partial": "what comes at place c of the order or later is foretold",
-        "full": "every token is foretold, the first of the order from nothing",
+        "partial": "what comes at place c of the order or later is predicted",
+        "full": "every token is predicted, the first of the order from nothing",
     },
     default="partial",
 )
-foretold = by_convention("prediction", partial=le(c, order[i]), full=TRUE)
+predicted = by_convention("prediction", partial=le(c, order[i]), full=TRUE)
 half = ceiling(d_model / 2)
 
 
@@ -81,13 +81,13 @@ SMALL = {
 
 objective = Formula(
     "xlnet.objective",
-    "XLNet's objective: a text foretold in a drawn order",
-    why="What does a masked language model lose? It reads [MASK], which no text in use has, and foretells hidden words "
+    "XLNet's objective: a text predicted in a drawn order",
+    why="What does a masked language model lose? It reads [MASK], which no text in use has, and predicts hidden words "
     "independently of each other, so that of New York and Los Angeles, both hidden, it has to allow for New Angeles; "
     "a language model has neither fault, but looks one way only. The chain rule asks for no particular order, so one "
-    "is drawn for each text, and each token is foretold from those before it in the order. Over all orders every "
-    "token is foretold from every set of the others, with one set of weights, so that it comes to be told from both "
-    "sides, and of two words that go together one is told from the other. What comes early in an order is foretold "
+    "is drawn for each text, and each token is predicted from those before it in the order. Over all orders every "
+    "token is predicted from every set of the others, with one set of weights, so that it comes to be told from both "
+    "sides, and of two words that go together one is told from the other. What comes early in an order is predicted "
     "from next to nothing, costs much and teaches little: only the last tokens of the order are asked for.",
     sizes={
         n: "tokens",
@@ -104,7 +104,7 @@ objective = Formula(
         define(H[t], layers, (t, 1, L)),
         define(G[t], layers.output("g'"), (t, 1, L)),
         define(logits[i, v], Sum(G[L, i, l] * E[v, l], l) + b_V[v]),
-        define(loss, mlm(logits, each(case(foretold, ids[i], -100), i))),
+        define(loss, mlm(logits, each(case(predicted, ids[i], -100), i))),
     ),
     outputs=(logits, loss),
     conventions=(PREDICTION, NONE_ASKED, *CONVENTIONS),
@@ -116,10 +116,10 @@ objective = Formula(
             mutant="text_permuted",
         ),
         pitfall(
-            "the logits of content rows, which have seen what they are to tell", mutant="content_foretells"
+            "the logits of content rows, which have seen what they are to tell", mutant="content_predicts"
         ),
-        pitfall("the tokens before the cut foretold, not those behind it", mutant="cut_from_behind"),
-        pitfall("the mean taken over all tokens, foretold or not", mutant="mean_over_the_text"),
+        pitfall("the tokens before the cut predicted, not those behind it", mutant="cut_from_behind"),
+        pitfall("the mean taken over all tokens, predicted or not", mutant="mean_over_the_text"),
         pitfall("logits held against the next token, as a language model's are", mutant="one_late"),
         pitfall(
             "the first token of the order, where nothing is to be read: a fill of −10³⁰ lets its query see all, itself among "
@@ -127,9 +127,9 @@ objective = Formula(
             convention="fully_masked",
         ),
         pitfall(
-            "what is to be foretold replaced by [MASK] in the text, as for BERT: those later in the order then learn nothing "
+            "what is to be predicted replaced by [MASK] in the text, as for BERT: those later in the order then learn nothing "
             "of it",
-            mutant="foretold_masked",
+            mutant="predicted_masked",
         ),
     ),
     sources=(
@@ -139,8 +139,8 @@ objective = Formula(
     ),
     worked=(
         Worked(
-            "Two tokens in a layer of one head, as in two_stream: the first is foretold from nothing, the second from (1, 0), so "
-            "that its row ends as ±0.6576",
+            "Two tokens in a layer of one head, as in two_stream: the first is predicted from nothing, the second from (1, 0), "
+            "so that its row ends as ±0.6576",
             SMALL,
             [["0", "0"], ["0.6576", "-0.6576"]],
             4,
@@ -154,12 +154,12 @@ objective = Formula(
         ),
         Worked("Only the last of the order is asked for", SMALL | {"c": 1}, "1.5530", 4, output="loss"),
     ),
-    notes="Layers have one drawn order in common. What a token is foretold from is told by the tokens before it and, from the "
+    notes="Layers have one drawn order in common. What a token is predicted from is told by the tokens before it and, from the "
     "second layer on, by their order, since a content row sees none that comes after its own. Tokens at one place of the order "
-    "do not see each other: with all that are foretold at one place, the last, they are foretold independently, as by BERT. The "
-    "paper's base and large model have L = 12 and 24, d_model = 768 and 1,024, h = 12 and 16, d_k = d_v = 64, d_ff = 3,072 and "
-    "4,096, and foretell about one token in six or seven. The collator of transformers for this objective takes texts of even "
-    "length alone, draws orders that do not cross the middle of the text, and puts [MASK] for what is to be foretold.",
+    "do not see each other: with all that are predicted at one place, the last, they are predicted independently, as by BERT. "
+    "The paper's base and large model have L = 12 and 24, d_model = 768 and 1,024, h = 12 and 16, d_k = d_v = 64, d_ff = 3,072 "
+    "and 4,096, and predict about one token in six or seven. The collator of transformers for this objective takes texts of even "
+    "length alone, draws orders that do not cross the middle of the text, and puts [MASK] for what is to be predicted.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -228,15 +228,15 @@ objective.theorem(
     .by_definition("the place of a token in the order is its place in the text"),
     claim(-n * model(order=in_turn, c=0).output(loss), "=", autoregressive(model(order=in_turn, c=0), ids))
     .keeping(two_stream, token)
-    .by_definition("every token is foretold, and the sum of the costs is n times their mean"),
+    .by_definition("every token is predicted, and the sum of the costs is n times their mean"),
     given=(ids_other, cut),
     conventions=ONE,
 )
 
 objective.theorem(
     "every_order",
-    "So it is in every order: where all tokens are foretold, −n times the loss is the logarithm of a probability of the text, by "
-    "the chain rule in that order",
+    "So it is in every order: where all tokens are predicted, −n times the loss is the logarithm of a probability of the text, "
+    "by the chain rule in that order",
     claim(-n * model(c=0).output(loss), "=", autoregressive(model(c=0), ids))
     .keeping(two_stream, token)
     .by_definition("the sum of the costs is n times their mean"),
@@ -268,8 +268,8 @@ COSTS = {tokens: given(f"f_{tokens}", tokens, 2**tokens) for tokens in range(1, 
 objective.theorem(
     "all_orders",
     "Over all orders of up to five tokens, enumerated: what is lowered is the mean over the tokens, over how many others are "
-    "read before one, from none to all, and over which these are. A first token is foretold from nothing as often as a last from "
-    "all",
+    "read before one, from none to all, and over which these are. A first token is predicted from nothing as often as a last "
+    "from all",
     *(
         claim(mean_over_orders(f, tokens), "=", mean_over_sets(f, tokens)).by_definition(
             f"of the {factorial(tokens)} orders, k!·({tokens} − 1 − k)! read a given set of k others before a given token"
@@ -289,7 +289,7 @@ word = lift(1) / m
 objective.theorem(
     "new_york",
     "New York or Los Angeles: of m pairs of words, alike likely, of which no two share a word, the first word costs ln m nats "
-    "and the second, once the first is read, none. Foretold independently of each other, as words hidden together are by BERT, "
+    "and the second, once the first is read, none. Predicted independently of each other, as words hidden together are by BERT, "
     "both cost ln m at best: with two cities 1.3863 nats for 0.6931, and half of what is then drawn is New Angeles or Los York",
     claim(-Sum(word * log(word * 1), a), "=", log(m)).by_definition("p(second | first) = 1"),
     claim(-Sum(word * log(word * word), a), "=", 2 * log(m)).by_definition("each of both margins is 1/m"),

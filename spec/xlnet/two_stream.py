@@ -18,7 +18,7 @@ from spec.xlnet.parts import CONVENTIONS, ZERO, order, seg, weights
 i, j, l, t, c, e, p = indices(i=n, j=n, l=d_model, t=h, c=d_k, e=d_v, p=2 * n - 1)
 
 x = data("x", n, d_model, meaning="content rows: each token in the light of those before it in the order")
-g = data("g", n, d_model, meaning="query rows: what is foretold at each token's place, without the token")
+g = data("g", n, d_model, meaning="query rows: what is predicted at each token's place, without the token")
 R = data(
     "R",
     2 * n - 1,
@@ -74,11 +74,11 @@ SMALL = {
 two_stream = Formula(
     "xlnet.two_stream",
     "XLNet's layer: attention in two streams",
-    why="How can a token be foretold from those on both sides of it, without a mark in its place that no real text has? "
-    "Let the tokens be foretold in any order, each from those that come before it in the order, wherever they stand; "
-    "then a token's row has two tasks that exclude each other: to foretell the token it must not know it, and to "
-    "help foretell others it must. So each place has two rows: a content row sees its own token and those before it "
-    "in the order, a query row only those before it, and from it the token is foretold. Both read the same keys and "
+    why="How can a token be predicted from those on both sides of it, without a mark in its place that no real text has? "
+    "Let the tokens be predicted in any order, each from those that come before it in the order, wherever they stand; "
+    "then a token's row has two tasks that exclude each other: to predict the token it must not know it, and to "
+    "help predict others it must. So each place has two rows: a content row sees its own token and those before it "
+    "in the order, a query row only those before it, and from it the token is predicted. Both read the same keys and "
     "values, made of content rows, with the same weights: nothing is learned for one stream alone but the row that "
     "all queries begin with. The text itself stays where it is: distances are those of the text, and only masks know "
     "the order.",
@@ -105,11 +105,11 @@ two_stream = Formula(
     pitfalls=(
         pitfall(
             "the first token of the order has none before it: where hidden scores are filled with one number, its query row "
-            "weighs all tokens alike, the one that it has to foretell among them",
+            "weighs all tokens alike, the one that it has to predict among them",
             convention="fully_masked",
         ),
         pitfall(
-            "the diagonal open in both streams: every token is foretold from itself", mutant="own_token_seen"
+            "the diagonal open in both streams: every token is predicted from itself", mutant="own_token_seen"
         ),
         pitfall("the diagonal shut in both: no content row knows its own token", mutant="own_token_unseen"),
         pitfall(
@@ -194,7 +194,7 @@ def by_heads(name: str, queries: Tensor, seen: Comprehension, **given: Any) -> d
 
 
 def blank(rows: Tensor, kept: Node) -> Comprehension:
-    """The rows, with 0 in the place of those that are not kept."""
+    """The rows, with 0 instead of those that are not kept."""
     return each(case(kept, rows[j, l], 0), j, l)
 
 
@@ -203,8 +203,8 @@ from_others = layer(blank(x, earlier), blank(g, eq(j, ask)))
 
 two_stream.theorem(
     "own_token",
-    "What is foretold at a place depends neither on its own token nor on those after it in the order, nor on other query rows: "
-    "all these might as well be 0",
+    "What is predicted at a place depends neither on its own token nor on those after it in the order, nor on other query rows: "
+    "all these could as well be 0",
     of_rows(
         claim(g_new[ask, l], "=", from_others.output(g_new)[ask, l]).by_induction(
             t,
@@ -220,7 +220,7 @@ of_earlier = layer(blank(x, lt(order[j], cut)), blank(g, le(order[j], cut)))
 
 two_stream.theorem(
     "earlier",
-    "What tokens before a place of the order become, and what is foretold at places up to it, depends on the tokens before it "
+    "What tokens before a place of the order become, and what is predicted at places up to it, depends on the tokens before it "
     "alone",
     *(
         of_rows(
@@ -277,7 +277,7 @@ two_stream.theorem(
 
 two_stream.theorem(
     "content_alone",
-    "Content rows do not depend on query rows: where nothing is to be foretold, the query stream is left out",
+    "Content rows do not depend on query rows: where nothing is to be predicted, the query stream is left out",
     of_rows(claim(layer(g=g_other)[i, l], "=", x_new[i, l])).by_definition("no line of theirs reads them"),
     given=g_other,
     conventions=ZERO,
@@ -285,7 +285,7 @@ two_stream.theorem(
 
 two_stream.theorem(
     "first",
-    "The first token of the order is foretold from nothing: its query row gathers 0",
+    "The first token of the order is predicted from nothing: its query row gathers 0",
     claim(z_g[i, l], "=", 0, where=~Some(lt(order[j], order[i]), j)).by_definition("its sums are empty"),
     conventions=ZERO,
 )

@@ -65,7 +65,7 @@ def test_a_record_is_one_line_for_each_report_and_is_read_as_it_was_written(tmp_
     """Seed, number of examples and versions stand once, at the head."""
     text = evidence.written(evidence.condensed(DOCUMENT))
     head, *lines, _ = text.splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 1  # of two reports of one target the last counts
     assert "2.13.0" in head
     assert "2.13.0" not in "".join(lines)
     assert json.loads(text)["seed"] == 5
@@ -85,6 +85,19 @@ def test_the_command_writes_a_record_under_the_day(tmp_path: Path, monkeypatch: 
     result.write_text(json.dumps(DOCUMENT), encoding="utf-8")
     evidence.main([str(result)])
     assert [record.target for _, record in evidence.read(tmp_path / "evidence")] == ["impl it"]
+
+
+def test_parts_of_one_run_are_added_and_those_of_others_refused() -> None:
+    """A target that was run again is there once, as it was last."""
+    again = {**REPORT, "overall": "conforms"}
+    other = {**DOCUMENT, "reports": [{**REPORT, "target": "another"}, again]}
+    found = evidence.condensed(DOCUMENT, other)["reports"]
+    assert sorted((each["target"], each["verdict"]) for each in found) == [
+        ("another", "known"),
+        ("impl it", "conforms"),
+    ]
+    with pytest.raises(ValueError, match="expected parts of one run, with the same seed"):
+        evidence.condensed(DOCUMENT, {**DOCUMENT, "seed": 6})
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", "[1]", '{"reports": 3}'])

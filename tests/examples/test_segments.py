@@ -24,7 +24,7 @@ TINY = Settings(
     batch=3,
     steps=20,
     stretches=2,
-    foretold=7,
+    predicted=7,
 )
 
 
@@ -69,7 +69,7 @@ def test_segments_that_forget_are_found_not_to_agree(xl, text, monkeypatch):
 
 
 def test_a_window_reads_its_bytes_and_no_others(xl, text):
-    """As many as the context has, up to the byte before the one that is foretold."""
+    """As many as the context has, up to the byte before the one that is predicted."""
     read = lambda text: segments.by_windows(xl, text, torch.tensor([44]), 6)  # noqa: E731
     assert reached(read, text, 44) == list(range(6))
 
@@ -81,7 +81,7 @@ def test_segments_reach_farther_than_a_window_of_as_many_bytes(xl, text):
 
 
 def test_a_batch_of_training_goes_on_where_the_one_before_it_ended(text):
-    """Within a piece; each byte is to foretell the next."""
+    """Within a piece; each byte is to predict the next."""
     batches = list(segments.segments_of(text, replace(TINY, steps=7)))
     assert [begins for *_, begins in batches] == [True, False, False] * 2 + [True]
     for (ids, targets, _), (later, _, begins) in pairwise(batches):

@@ -164,7 +164,7 @@ class Added(nn.Module):
 
 
 def replaced(model: nn.Module, name: str, by: Callable[[nn.Module], nn.Module]) -> nn.Module:
-    """A copy of the model with another layer in the place of one."""
+    """A copy of the model with another layer instead of one."""
     other = deepcopy(model)
     other.set_submodule(name, by(other.get_submodule(name)))
     return other

@@ -62,7 +62,7 @@ wrong(TEXT, "last_word_dropped", "Leaves the last word out.", cause="leaves out 
 wrong(
     TEXT,
     "best_word",
-    "Scores the likeliest word of each place in the place of the one that stands there.",
+    "Scores the likeliest word of each place instead of the one that stands there.",
     cause=r"\by is (ignored|not read)|likeliest",
 )(lambda s, y: torch.log_softmax(s, -1).amax(-1).sum(-1))
 wrong(TEXT, "softmax_over_places", "Normalises over the places instead of the words.", cause="wrong axis")(

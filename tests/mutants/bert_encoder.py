@@ -45,7 +45,7 @@ def by_tanh(x):
 bert_gelu_by_tanh = wrong(LAYER, "bert_gelu_by_tanh", "GELU's form with tanh.", cause="GELU by tanh")(
     layer_of(activity=by_tanh)
 )
-wrong(LAYER, "bert_with_relu", "max(0, ·) in the place of GELU, as in the Transformer.", cause="is ReLU of")(
+wrong(LAYER, "bert_with_relu", "max(0, ·) instead of GELU, as in the Transformer.", cause="is ReLU of")(
     layer_of(activity=torch.relu)
 )
 wrong(LAYER, "bert_large_eps", "ε is 10⁻⁵, whatever it is told.", cause="(eps|ε) is (not read:|ignored)")(
@@ -221,7 +221,7 @@ wrong(
     ENCODER,
     "last_but_one",
     "The hidden states before the last layer, where there are several.",
-    cause="last layer|L − 1 in the place of L",
+    cause="last layer|L − 1 instead of L",
 )(lambda *inputs: encoder(*inputs, order=range(max(depth(inputs) - 1, 1))) + untouched(inputs))
 wrong(ENCODER, "padding_seen", "Padding is attended to.", cause=UNMASKED)(
     lambda *inputs: encoder(*inputs[:25])

@@ -33,8 +33,8 @@ wrong(
 wrong(
     FEATURES,
     "first_four",
-    "The first four layers in the place of the last.",
-    cause="first four|_last_four reads|in the place of K",
+    "The first four layers instead of the last.",
+    cause="first four|_last_four reads|instead of K",
 )(features(four=slice(1, 5)))
 wrong(
     FEATURES, "last_comes_first", "The four layers from the last one down.", cause="concat_last_four.*order"

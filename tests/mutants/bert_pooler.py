@@ -32,7 +32,7 @@ wrong(POOLER, "pooled_without_bias", "Forgets the bias.", cause=r"\bb\S* is (not
 wrong(POOLER, "tanh_before_the_layer", "The tanh of the row, not of the layer.", cause=r"tanh.*\bx\b")(
     lambda x, W, b: F.linear(x[..., 0, :].tanh(), W.mT, b)
 )
-wrong(POOLER, "pooled_by_gelu", "GELU in the place of tanh.", cause=r"GELU (in|of)\b")(
+wrong(POOLER, "pooled_by_gelu", "GELU instead of tanh.", cause=r"GELU (in|of)\b")(
     lambda x, W, b: F.gelu(F.linear(x[..., 0, :], W.mT, b))
 )
 wrong(POOLER, "pooled_detached", "No gradient reaches the hidden states.", cause=r"reaches x\b")(

@@ -109,7 +109,7 @@ wrong(
     "Cross-attention reads the target where the lengths let it.",
     cause=r"\bs\b.*where x\b|x is ignored|\b(n = m|m = n)\b",
 )(layer_of(cross=of_target))
-wrong(LAYER, "biased_gelu", "GELU in the place of ReLU, as BART has it.", cause="activation=gelu|gelu|GELU")(
+wrong(LAYER, "biased_gelu", "GELU instead of ReLU, as BART has it.", cause="activation=gelu|gelu|GELU")(
     layer_of(act=F.gelu)
 )
 wrong(LAYER, "biased_normed_before", "Normalised before each sublayer, as Whisper is.", cause="norm=pre")(

@@ -324,7 +324,7 @@ def transition_normalised_after(x, gamma, beta, W_1, b_1, W_2, b_2, eps):
 
 @wrong(TRANSITION, cause="gelu")
 def transition_by_gelu(x, gamma, beta, W_1, b_1, W_2, b_2, eps):
-    """GELU in the place of max(0, ·)."""
+    """GELU instead of max(0, ·)."""
     return F.gelu(norm(x, gamma, beta, eps) @ W_1 + b_1) @ W_2 + b_2
 
 

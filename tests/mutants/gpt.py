@@ -78,7 +78,7 @@ wrong(
     GPT,
     "mask_over_the_heads",
     "Takes the mask by the number of heads where it should count tokens.",
-    cause="look-ahead|h in the place of n",
+    cause="look-ahead|h instead of n",
 )(causal(lambda q, k, v: mixed(q, k, v, hidden_by_heads)))
 wrong(
     GPT,
@@ -117,7 +117,7 @@ wrong(
     GPT,
     "scaled_by_the_model",
     "Scales by the width of the model, not of a head.",
-    cause="d_model in the place of d_k",
+    cause="d_model instead of d_k",
 )(
     lambda x, *weights: causal(lambda q, k, v: mixed(q * math.sqrt(q.shape[-1] / x.shape[-1]), k, v))(
         x, *weights

@@ -83,7 +83,7 @@ wrong(
     CELL,
     "candidate_by_sigmoid",
     "Squashes the candidate with a sigmoid, as the gates.",
-    cause="sigmoid in the place of tanh",
+    cause="sigmoid instead of tanh",
 )(opened(lambda r, n, n_h: torch.sigmoid(n + r * n_h)))
 wrong(
     CELL,
@@ -117,7 +117,7 @@ def mixed_by_lerp(x, h, *weights):
 
 @right(CELL)
 def rest_by_a_sigmoid(x, h, *weights):
-    """Has σ(−a) in the place of 1 − σ(a): the same number, rounded otherwise in values and gradients."""
+    """Has σ(−a) instead of 1 − σ(a): the same number, rounded otherwise in values and gradients."""
     r, z, n, r_h, z_h, n_h = flows(x, h, *weights)
     n = torch.tanh(n + torch.sigmoid(r + r_h) * n_h)
     return torch.sigmoid(-(z + z_h)) * n + torch.sigmoid(z + z_h) * h
@@ -233,7 +233,7 @@ def by_the_kernel(x, h, W_x, W_h, b_x, b_h):
     return states.reshape(*lead, *states.shape[-2:])
 
 
-right(GRU, "rests_by_sigmoids", "A loop in which σ(−a) stands in the place of 1 − σ(a).")(
+right(GRU, "rests_by_sigmoids", "A loop in which σ(−a) stands instead of 1 − σ(a).")(
     lambda x, h, *weights: run(x, h, *weights, step=rest_by_a_sigmoid)
 )
 right(GRU, "network_of_the_paper", "The reset before the product, under that convention.", reset="before")(

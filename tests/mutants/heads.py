@@ -76,13 +76,13 @@ wrong(
     HEADS,
     "scaled_by_the_model_width",
     "Scales by 1/√d_model instead of 1/√d_k.",
-    cause="d_model in the place of d_k",
+    cause="d_model instead of d_k",
 )(multi_head(scale=lambda x, W_q: x.shape[-1] ** -0.5))
 wrong(
     HEADS,
     "scaled_by_all_heads",
     "Scales by 1/√(h·d_k), the width before the split.",
-    cause="(d_k·h|h·d_k) in the place of d_k",
+    cause="(d_k·h|h·d_k) instead of d_k",
 )(multi_head(scale=lambda x, W_q: (W_q.shape[0] * W_q.shape[-1]) ** -0.5))
 wrong(
     HEADS, "averaged", "Averages the heads instead of concatenating them.", cause=r"divided by h\b|1/h times"

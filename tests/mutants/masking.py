@@ -360,7 +360,7 @@ def nothing_past_512(special, generator):
 
 @wrong(MLM, cause="same seed gave another|neighbouring calls|calls .*apart")
 def calls_in_pairs(ids, special, mask_id, vocab_size, generator):
-    """Every other state of the generator gives 1 − u in the place of the u before: neighbouring calls balance each other."""
+    """Every other state of the generator gives 1 − u instead of the u before: neighbouring calls balance each other."""
     key = int(generator.get_state()[:8].view(torch.int64)[0]), ids.shape
     drawn = uniform(ids, generator)
     if key in _LAST:

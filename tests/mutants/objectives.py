@@ -73,7 +73,7 @@ wrong(
 )
 
 
-@wrong(LOSS, via=loss, cause="V − [12] in the place of V|V-2|smoothing=(others|but)")
+@wrong(LOSS, via=loss, cause="V − [12] instead of V|V-2|smoothing=(others|but)")
 def two_left_out(law, y, epsilon):
     """Shares ε among V − 2 words, as if one other had no share, and gives it to V − 1."""
     rest = (law.sum(-1) - at(law, y)) / max(law.shape[-1] - 2, 1)
@@ -245,7 +245,7 @@ wrong(
     LOSS,
     "padding_has_a_share",
     "ε over V − 1 words, of which padding's share is lost.",
-    cause=r"V \+ 1 in the place of V|V-1",
+    cause=r"V \+ 1 instead of V|V-1",
     **KL,
 )(but_padding(lambda V: 1 / max(V - 1, 1)))
 wrong(

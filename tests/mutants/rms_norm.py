@@ -93,7 +93,7 @@ right(RMS_NORM, "eps_outside_by_name", "√mean(x²) + ε, by that convention.",
 wrong(
     RMS_NORM,
     "one_added_to_the_product",
-    "γ ⊙ x̂ + 1 in the place of (1 + γ) ⊙ x̂.",
+    "γ ⊙ x̂ + 1 instead of (1 + γ) ⊙ x̂.",
     gain="one_plus",
     cause="1 is added to y|off by a term",
 )(lambda x, gamma, eps: F.rms_norm(x, x.shape[-1:], gamma, eps) + 1)

@@ -18,7 +18,7 @@ def is_identity(W):
 
 
 def or_one(W):
-    """1 everywhere in the place of what is 0 everywhere."""
+    """1 everywhere instead of what is 0 everywhere."""
     return W if W.any() else torch.ones_like(W)
 
 

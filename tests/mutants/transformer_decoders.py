@@ -54,7 +54,7 @@ layer = layer_of()
 
 
 def of_decoder(s, x):
-    """The target, in the place of a source of its shape."""
+    """The target, instead of a source of its shape."""
     return s + 0 * x if s.shape == x.shape else x
 
 
@@ -183,7 +183,7 @@ wrong(
     DECODER,
     "last_layer_left_out",
     "One layer too few, where there is more than one.",
-    cause="last layer|L − 1 in the place of L",
+    cause="last layer|L − 1 instead of L",
 )(lambda y, x, *inputs: stack(y, x, *inputs, order=range(max(depth(inputs) - 1, 1))) + unused(inputs))
 wrong(
     DECODER,

@@ -198,7 +198,7 @@ wrong(
     ENCODER,
     "image_layers_reversed",
     "The last layer first.",
-    cause=r"layer.*(order|revers)|L - |in the place of",
+    cause=r"layer.*(order|revers)|L - |instead of",
 )(encoder_of(order=lambda L: range(L - 1, -1, -1)))
 wrong(
     ENCODER,
@@ -253,7 +253,7 @@ wrong(
     CLASSIFIER,
     "last_patch",
     "Reads the last patch's feature.",
-    cause=r"y\[|last|in the place of 0",
+    cause=r"y\[|last|instead of 0",
 )(classifier_of(read=lambda y: y[..., -1, :]))
 wrong(CLASSIFIER, "pooled_by_tanh", "A tanh before the head, as BERT's pooler has it.", cause="tanh")(
     classifier_of(read=lambda y: first(y).tanh())

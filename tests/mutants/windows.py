@@ -48,7 +48,7 @@ def local(
 wrong(LOCAL, "sigma_is_D", "σ = D instead of D/2.", cause=r"\bw is (not divided by 2|D\b)")(
     local(sigma=lambda D: D)
 )
-wrong(LOCAL, "variance_is_half", "Takes D/2 for σ², not for σ.", cause=r"w in the place of w\^2|root of D")(
+wrong(LOCAL, "variance_is_half", "Takes D/2 for σ², not for σ.", cause=r"w instead of w\^2|root of D")(
     local(sigma=lambda D: math.sqrt(D / 2))
 )
 wrong(LOCAL, "no_two", "exp(−(j − p)²/σ²), without the 2.", cause="(α|alpha) is not divided by 2")(
@@ -97,7 +97,7 @@ wrong(
     "Forgets the factor m: every position lies between 0 and 1.",
     cause=r"not multiplied by m\b",
 )(local(lambda q, k, W_p, v_p: positions(q, k, W_p, v_p, 1)))
-wrong(LOCAL, "last_position", "Scales by m − 1, the last position.", cause=r"m . 1 in the place of m\b")(
+wrong(LOCAL, "last_position", "Scales by m − 1, the last position.", cause=r"m . 1 instead of m\b")(
     local(lambda q, k, W_p, v_p: positions(q, k, W_p, v_p, k.shape[-2] - 1))
 )
 wrong(LOCAL, "no_tanh", "Predicts the position linearly.", cause="no tanh")(

@@ -310,12 +310,12 @@ def encodings(n, E):
 
 
 def asked(ids, order, c):
-    """Which tokens are foretold, right."""
+    """Which tokens are predicted, right."""
     return order >= c
 
 
 def mean_cost(logits, ids, told):
-    """The mean cost of those that are foretold, right; 0 where none is."""
+    """The mean cost of those that are predicted, right; 0 where none is."""
     costs = (
         F.cross_entropy(logits.movedim(-1, 1), ids, reduction="none")
         if logits.dim() > 2
@@ -330,7 +330,7 @@ def objective(
     cost=mean_cost,
     distances=encodings,
     step=right_layer,
-    foretells=lambda x, g: g,
+    predicts=lambda x, g: g,
     begins=lambda x, g_0: g_0.expand_as(x),
     enters=lambda ids, order, c: ids,
     bias=lambda b: b,
@@ -343,7 +343,7 @@ def objective(
         g, R = begins(x, g_0), distances(ids.shape[-1], E)
         for weights in zip(*stacked, strict=True):
             x, g = step(x, g, R, seg, order, *weights, eps)
-        logits = foretells(x, g) @ E.T + bias(b_V)
+        logits = predicts(x, g) @ E.T + bias(b_V)
         return logits, cost(logits, ids, told(ids, order, c))
 
     return model
@@ -363,16 +363,16 @@ def reordered(ids, order, c):
     return ids.gather(-1, order)
 
 
-wrong(OBJECTIVE, "cut_from_behind", "Foretells those before the cut.", cause=r"\bc\b|prediction|order")(
+wrong(OBJECTIVE, "cut_from_behind", "Predicts those before the cut.", cause=r"\bc\b|prediction|order")(
     objective(told=lambda ids, order, c: order < c)
 )
 wrong(OBJECTIVE, "cut_in_the_text", "Cuts the text, not the order.", cause=r"\bc\b|prediction|order")(
     objective(told=lambda ids, order, c: torch.arange(ids.shape[-1], device=ids.device).expand_as(ids) >= c)
 )
-wrong(OBJECTIVE, "all_foretold", "Foretells all tokens, whatever the cut.", cause="prediction|full")(
+wrong(OBJECTIVE, "all_predicted", "Predicts all tokens, whatever the cut.", cause="prediction|full")(
     objective(told=lambda ids, order, c: order >= 0)
 )
-wrong(OBJECTIVE, "cut_one_early", "Foretells one place of the order more.", cause=r"\bc\b|prediction|order")(
+wrong(OBJECTIVE, "cut_one_early", "Predicts one place of the order more.", cause=r"\bc\b|prediction|order")(
     objective(told=lambda ids, order, c: order >= c - 1)
 )
 wrong(OBJECTIVE, "mean_over_the_text", "Divides by all tokens.", cause="mean|count|loss")(
@@ -384,14 +384,14 @@ wrong(OBJECTIVE, "sum_of_costs", "The sum, not the mean.", cause="mean|count|los
 wrong(OBJECTIVE, "one_late", "Holds the logits against the next token.", cause="ids|loss|label")(
     objective(cost=lambda logits, ids, told: mean_cost(logits, ids.roll(-1, -1), told))
 )
-wrong(OBJECTIVE, "content_foretells", "Takes the logits of content rows.", cause=r"\b[HG]\b|logits")(
-    objective(foretells=lambda x, g: x + 0 * g)
+wrong(OBJECTIVE, "content_predicts", "Takes the logits of content rows.", cause=r"\b[HG]\b|logits")(
+    objective(predicts=lambda x, g: x + 0 * g)
 )
 wrong(OBJECTIVE, "text_permuted", "Puts the text into the order, positions and all.", cause="order|ids")(
     objective(enters=reordered)
 )
 wrong(
-    OBJECTIVE, "foretold_masked", "Reads token 0, as a mask, for all that are foretold.", cause="ids|order"
+    OBJECTIVE, "predicted_masked", "Reads token 0, as a mask, for all that are predicted.", cause="ids|order"
 )(objective(enters=lambda ids, order, c: torch.where(order >= c, 0, ids)))
 wrong(OBJECTIVE, "distances_interleaved", "Sines and cosines by turns.", cause=r"\bR\b|layout|interleaved")(
     objective(distances=interleaved)
@@ -405,11 +405,11 @@ wrong(OBJECTIVE, "queries_begin_with_tokens", "Query rows begin with their token
 wrong(OBJECTIVE, "no_bias_of_logits", "Leaves the bias of the logits out.", cause="b_V")(
     objective(bias=lambda b: 0 * b)
 )
-wrong(OBJECTIVE, "diagonal_open", "Every token is foretold from itself.", cause="order|seen|hidden")(
+wrong(OBJECTIVE, "diagonal_open", "Every token is predicted from itself.", cause="order|seen|hidden")(
     objective(step=layer(lambda order: (earlier(order) | own(order),) * 2))
 )
 wrong(OBJECTIVE, "table_detached", "The logits give the table no gradient.", cause="gradient")(
-    objective(foretells=lambda x, g: g.detach() + 0 * g)
+    objective(predicts=lambda x, g: g.detach() + 0 * g)
 )
 right(OBJECTIVE, "layer_by_layer", "One layer after another, from heads in plain products.")(objective())
 right(OBJECTIVE, "by_logarithms", "The cost by logarithms of the softmax.")(

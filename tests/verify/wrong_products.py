@@ -168,7 +168,7 @@ def meddling(q, k):
 
 
 def exchanging(q, k):
-    """Puts a generator of another kind in the place of NumPy's."""
+    """Puts a generator of another kind instead of NumPy's."""
     np.random.set_bit_generator(np.random.PCG64(5))
     return q @ k.mT
 

@@ -29,7 +29,7 @@ from verify.properties.slopes import differentiable, gradient_question
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 
-MEMBERS, COST, DEAR = (67, 17, 2), 5e6, 2.5e7
+MEMBERS, COST, COSTLY = (67, 17, 2), 5e6, 2.5e7
 """So many equal members has a batch; the most if they then cost no more than so much (:mod:`verify.inputs.sizes`), and where no
 example of a statement is as cheap, as of layers one upon another, the next if they cost no more than that.
 """
@@ -197,7 +197,7 @@ def _arrange_call(judge: Judge, example: Example, way: Way) -> Example:
         }
         drawn = make_sizing(judge.formula, example.supported)
         cost, (many, some, few) = drawn.cost(example.sizes), MEMBERS
-        members = many if many * cost <= COST else some if drawn.dear and some * cost <= DEAR else few
+        members = many if many * cost <= COST else some if drawn.costly and some * cost <= COSTLY else few
         batch = (members, *batch)
         stacked = {id(value): np.broadcast_to(value, (members, *value.shape)) for value in own.values()}
         inputs |= {name: stacked[id(value)] for name, value in own.items()}

@@ -36,7 +36,7 @@ MANY, TURNS = 64, 4
 """Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
 of fewer is graded at several wide examples; all are, where that is cheap: one rounding may be that of a whole row."""
 EXAMPLES = 2
-"""Examples at default sizes; one of a dear statement."""
+"""Examples at default sizes; one of a costly statement."""
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
@@ -106,8 +106,8 @@ def draw_aligned(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     equal = whole_blocks(space, ALIGNED)
     every = [*equal, *usual_proportions(space, ALIGNED)]
     for turn, sizes in enumerate(every if dtype in BROAD else every[:1]):
-        dear = space.cost(sizes) > BACKWARD * GRADED or entries(formula, sizes) > FEW * ENTRIES
-        if (kind == "gradient" and dear) or not _affordable(setting, dtype, sizes):
+        costly = space.cost(sizes) > BACKWARD * GRADED or entries(formula, sizes) > FEW * ENTRIES
+        if (kind == "gradient" and costly) or not _affordable(setting, dtype, sizes):
             continue
         number = turn if turn < len(equal) else UNUSUAL
         made = _realistic(setting, dtype, sizes, masks=turn % 2 == 0 and maskable, number=number)
@@ -198,7 +198,7 @@ def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
     careful arithmetic; fused kernels compute it anew going backward, from its logarithm, and are off by a share as large as it.
     """
     space = setting.space(moderate=True)
-    for recipe in space.plan(1 if space.sizing.dear else EXAMPLES, setting.seed + 17):
+    for recipe in space.plan(1 if space.sizing.costly else EXAMPLES, setting.seed + 17):
         recipe = recipe._replace(regime=0, other=0)
         example = space.example(recipe, dtype)
         if kind == "gradient":

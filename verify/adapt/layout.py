@@ -16,7 +16,7 @@ def flat(x: Tensor, lead: Sequence[int], kept: int) -> Tensor:
 
 
 def restore_lead(x: Tensor, lead: Sequence[int]) -> Tensor:
-    """The leading dimensions back in the place of the first."""
+    """The leading dimensions back instead of the first."""
     return x.reshape((*lead, *x.shape[1:]))
 
 

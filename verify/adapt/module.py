@@ -107,7 +107,7 @@ class Built:
 
 
 class ModuleSubject(Subject):
-    """A module of each size, built once and called with a statement's parameters in the place of its own."""
+    """A module of each size, built once and called with a statement's parameters instead of its own."""
 
     def __init__(
         self,
@@ -288,7 +288,7 @@ def module(
         few_shapes: whether each new shape is costly to it.
 
     Raises:
-        Unusable: text in the place of a function, words of a mask that are none. What does not fit a formula is said when it
+        Unusable: text instead of a function, words of a mask that are none. What does not fit a formula is said when it
             is checked.
     """
     if isinstance(build, Adapter) or not callable(build):

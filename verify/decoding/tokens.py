@@ -141,7 +141,7 @@ def texts(draw: st.DrawFn, truncation: str) -> Texts:
     what is cut of which text hangs on the three of them, and most that is drawn apart fits or is short.
     """
     a, b, longest = draw(st.sampled_from(_lengths(truncation)))
-    # All ids at once: of parts drawn alike Hypothesis puts one in the place of another, five times of six, and the lengths stay.
+    # All ids at once: of parts drawn alike Hypothesis puts one instead of another, five times of six, and the lengths stay.
     many = a + (b or 0)
     ids = tuple(1000 + byte % 11 for byte in draw(st.binary(min_size=many, max_size=many)))
     return Texts(ids[:a], None if b is None else ids[a:], longest)

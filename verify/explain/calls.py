@@ -34,8 +34,8 @@ from verify.subject.sandbox import use_seed
 NEW = 43
 """Sizes from here on are new, but for those that examples have on purpose: all others are smaller."""
 ON_PURPOSE = {*LARGE, *OTHERS, *FULL, *chain(*ROUND_SIZES)}
-DEAR = 16.0
-"""So many times as dear as other examples these few may be."""
+COSTLY = 16.0
+"""So many times as costly as other examples these few may be."""
 ROUNDS = 4
 """Pairs of calls of which each first has to be right, and each second wrong."""
 TITLE = "robustness: nothing is kept from call to call"
@@ -92,10 +92,10 @@ class Pairs:
         return result
 
     def draw_example(self, chosen: Sequence[Size]) -> Example | None:
-        """An example on unit normal data at new numbers of the chosen sizes; None where there are none that are not dear."""
+        """An example on unit normal data at new numbers of the chosen sizes; None where there are none that are not costly."""
         numbers = {size: next(self.numbers) for size in chosen}
         sizes = self.space.sizing.keep_small(numbers)
-        if self.space.sizing.cost(sizes) > DEAR * self.space.sizing.budget or any(
+        if self.space.sizing.cost(sizes) > COSTLY * self.space.sizing.budget or any(
             sizes[size] < NEW for size in chosen
         ):
             return None
@@ -141,7 +141,7 @@ def written_over(evidence: Evidence) -> str:
 
 
 def in_batches(evidence: Evidence) -> str:
-    """Members of batches that are wrong, and right alone; whose inputs are read in the place of their own."""
+    """Members of batches that are wrong, and right alone; whose inputs are read instead of their own."""
     wrong = [batch for batch in evidence.batches if any(w.fails for w in batch[1])][:BATCHES]
     failing = [w for _, batch in wrong for w in batch if w.fails]
     if not wrong or any(

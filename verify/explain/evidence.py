@@ -34,7 +34,7 @@ from verify.subject.returned import check_results, values
 from verify.subject.wording import describe
 
 DRAWN, ORDINARY, FEW, MANY = 100, 24, 8, 40
-"""Examples of every regime, and of unit normal data only; so many of a statement that is dear to evaluate,
+"""Examples of every regime, and of unit normal data only; so many of a statement that is costly to evaluate,
 or more, where its values alone can tell."""
 FEW_SIZES = 3
 """So few sizes are told from one another only if some of them are drawn larger."""
@@ -85,7 +85,7 @@ class Witness:
 
 
 class Evidence:
-    """What a callable did, and whether an explanation accounts for it; ``many``: examples even of a statement that is dear."""
+    """What a callable did, and whether an explanation accounts for it; ``many``: examples even of a statement that is costly."""
 
     def __init__(self, setting: Setting, kinds: Sequence[str], many: bool = False) -> None:
         self.setting, self.judge, self.caller, self.many = setting, setting.judge, setting.caller, many
@@ -93,7 +93,7 @@ class Evidence:
         self.kinds = list(kinds)
         self.began = time.thread_time()
         space = setting.space()
-        self.dear = space.sizing.dear
+        self.costly = space.sizing.costly
 
     def restart_time(self) -> None:
         """Reset the time budget."""
@@ -123,7 +123,7 @@ class Evidence:
         """Examples of all regimes, masks and numbers, in each type in its turn."""
         space, kinds = self.setting.space(), self.kinds
         plan = enumerate(
-            space.plan(FEW if self.dear and not self.many else MANY if self.dear else DRAWN, SEED)
+            space.plan(FEW if self.costly and not self.many else MANY if self.costly else DRAWN, SEED)
         )
         return self.call_each([space.example(recipe, kinds[turn % len(kinds)]) for turn, recipe in plan])
 
@@ -132,7 +132,7 @@ class Evidence:
         """Examples of unit normal data, at sizes of which none is 1 and few are equal."""
         space, found = self.setting.space(), []
         kinds = (0, 1, 2, 4) if len(space.symbols) <= FEW_SIZES else (0, 1, 2)
-        for turn, recipe in enumerate(space.plan(FEW if self.dear else ORDINARY, SEED + 1)):
+        for turn, recipe in enumerate(space.plan(FEW if self.costly else ORDINARY, SEED + 1)):
             sizes = kinds[turn % len(kinds)]
             found.append(space.example(recipe._replace(regime=0, other=0, sizes=sizes), self.kind))
         return self.call_each(found)
@@ -151,7 +151,7 @@ class Evidence:
     def fresh(self) -> list[Witness]:
         """Examples by which nothing was found: of all moderate regimes and kinds of sizes, large ones too; members of batches."""
         space = self.setting.space(moderate=True)
-        plan = enumerate(space.plan(FEW if self.dear else FRESH, SEED + 3, large=not self.dear))
+        plan = enumerate(space.plan(FEW if self.costly else FRESH, SEED + 3, large=not self.costly))
         singles = [space.example(recipe, self.kind) for turn, recipe in plan if turn % OF_A_BATCH]
         return [*self.call_each(singles), *chain.from_iterable(every for _, every in self.batches)]
 
@@ -166,7 +166,7 @@ class Evidence:
         if not any(t.role == "data" for t in self.formula.tensors):
             return []
         space, kind = self.setting.space(moderate=True), self.kind
-        plan = islice(space.plan(FEW if self.dear else FRESH, SEED + 3), 0, None, OF_A_BATCH)
+        plan = islice(space.plan(FEW if self.costly else FRESH, SEED + 3), 0, None, OF_A_BATCH)
         turned = (recipe._replace(mask=turn) for turn, recipe in enumerate(plan, 1))
         batches = (space.example(recipe, kind, (MEMBERS,)) for recipe in turned)
         return [(example, self.members(example)) for example in batches]

@@ -44,7 +44,7 @@ def returns_several(evidence: Evidence) -> str:
 
 
 def returns_arrays(evidence: Evidence) -> str:
-    """An array of NumPy or the like in the place of a tensor."""
+    """An array of NumPy or the like instead of a tensor."""
     found = [w for w in unfit(evidence) if isinstance(w.raw, np.ndarray | np.generic | float | int)]
     return f"returns {type(found[0].raw).__name__}, not a tensor" if found else ""
 

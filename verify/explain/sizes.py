@@ -35,7 +35,7 @@ MASKS = ("no mask", "all True", "random mask")
 LARGER, FACTOR = 0.85, 10
 """The share of pairs of which the failing example has the larger entries, and how much larger these are at least."""
 LEAST_FAILING, MOST_CHANGED = 3, 8
-"""So many examples have to fail for masks to be the reason, and so many of them are called with a mask in the place of none."""
+"""So many examples have to fail for masks to be the reason, and so many of them are called with a mask instead of none."""
 ONLY_WHERE = "fails only where"
 """How it is said in which cases alone a callable fails."""
 

@@ -184,13 +184,13 @@ class Space:
 
     def ones(self, seed: int) -> list[Recipe]:
         """Recipes at which one size is 1, each in its turn, and else as plain as they are: with a mask and without one, where an
-        evaluation is not dear.
+        evaluation is not costly.
         """
         random, young = np.random.default_rng([seed, 29]), self._find_lead(YOUNG)
         count = 0 if self.supported.few else len(self.symbols)
         return [
             Recipe(ONE, young, 0, (turn + place) % 2, place, int(random.integers(2**31)), place)
-            for turn in range(1 if self.sizing.dear else 2)
+            for turn in range(1 if self.sizing.costly else 2)
             for place in range(count)
         ]
 

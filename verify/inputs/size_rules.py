@@ -133,7 +133,7 @@ class Supported:
         rules: the sizes.
         fixed: numbers, and arrays of which every entry is one number, that are what they are.
         masks: the kind of masks (:mod:`verify.inputs.mask_kinds`).
-        few: whether examples come in a few shapes only, for callables to which each new one is dear.
+        few: whether examples come in a few shapes only, for callables to which each new one is costly.
         within: how large entries are at most.
         given: the inputs that are given by words (:mod:`verify.inputs.given`), each as it is said.
     """

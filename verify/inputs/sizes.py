@@ -50,7 +50,7 @@ BUDGET, STEP = 3e5, 1e4
 LONG, LONGEST = (37, 23), 1.2e7
 """Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35."""
 FEW = (0, 1, 6)
-"""The kinds of small sizes, drawn once each, for a callable to which every new shape is dear."""
+"""The kinds of small sizes, drawn once each, for a callable to which every new shape is costly."""
 FEWER, WIDE = (0, ONE_LARGER, 6, 7, BY_CHANCE), 1
 """The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each costs something."""
 LINES = 24
@@ -89,16 +89,16 @@ class Sizing:
         self.budget = max(
             BUDGET, self.cost(dict(zip(dearest, cycle((3, 2, 5, 7, 11, 13, 17, 19)), strict=False)))
         )
-        self.dear = self.budget > BUDGET
-        """Whether each evaluation is dear, whatever the sizes."""
-        self.extensive = self.dear or sum(len(group.lines) for group in formula.flat(None).groups) >= LINES
-        """Whether it is dear, or has many lines."""
+        self.costly = self.budget > BUDGET
+        """Whether each evaluation is costly, whatever the sizes."""
+        self.extensive = self.costly or sum(len(group.lines) for group in formula.flat(None).groups) >= LINES
+        """Whether it is costly, or has many lines."""
         self.long = tuple(self._find_long())
         self.large = (*self.long, *self._find_large())
         self.squares = tuple(_squares(formula))
         self.couples = sorted(combinations(range(len(self.order)), 2), key=self._share_axis)
-        self.kinds = FEW if supported.few else FEWER if self.dear else tuple(range(SIZE_KINDS))
-        wide = len(self.long) + WIDE if self.dear else len(self.large)
+        self.kinds = FEW if supported.few else FEWER if self.costly else tuple(range(SIZE_KINDS))
+        wide = len(self.long) + WIDE if self.costly else len(self.large)
         self.wide = min(len(self.large), 1 if supported.few else wide)
         """How many of the large sizes one search tries."""
         self._drawn: dict[tuple[int, int], dict[Size, int]] = {}
@@ -233,7 +233,7 @@ class Sizing:
         if self.supported.few or not self.order:
             return ()
         fine = (turn for turn in range(len(ROUNDS)) if self.cost(self.draw_sizes(ROUND, turn)) <= self.budget)
-        return tuple(fine)[: 1 if self.dear else None]
+        return tuple(fine)[: 1 if self.costly else None]
 
     def draw_sizes(self, kind: int, variant: int) -> dict[Size, int]:
         """Sizes of one kind, the same for the same variant; worked out once."""
@@ -331,7 +331,7 @@ has room for so many has none for the last.
 """
 STEPS = (67, 37)
 """What comes after these of the steps of a sequence, each of which costs as much as many entries: past 2⁶ and 2⁵. The first, too,
-where all pairs or triples of positions are dear.
+where all pairs or triples of positions are costly.
 """
 DEEP, DEEP_SLOPES, LAYERS = (131,), (37,), (3, 4, 5)
 """Layers one upon another: past 2⁷, more than any model has; past 2⁵ for gradients; and a few, of which more can be said."""
@@ -499,7 +499,7 @@ BLOCKS, VAST = (384, 320, 256), (8_219, 4_111)
 """What is large by itself: past 2⁸, and whole blocks of 2⁷ entries, as fast paths ask for; or less, of 2⁶ or 2⁸. And towards the
 words of a vocabulary, and rows wider than a kernel may hold at once."""
 SEQUENCE, BRIEF, BROAD = (640, 320, 160, 64), 32, (67, 37)
-"""Steps of a long recurrence, past 2⁹, 2⁸ and 2⁷, in whole blocks; those of a dear one; and other sizes where none is small."""
+"""Steps of a long recurrence, past 2⁹, 2⁸ and 2⁷, in whole blocks; those of a costly one; and other sizes where none is small."""
 MODERATE = 17
 """Steps and all other sizes of which gradients are looked at together."""
 FORWARD, BACKWARD, STACKED = 1.45e8, 7.5e7, 3e7
@@ -610,7 +610,7 @@ def _heads(space: Sizing) -> tuple[Size | None, set[Size], set[Size]]:
 
 @lru_cache(maxsize=256)
 def one_query(space: Sizing, cost: float) -> tuple[Sizes, ...]:
-    """Wide sums where all else is one: one query of many keys, one step; nothing where that is nothing, or dear."""
+    """Wide sums where all else is one: one query of many keys, one step; nothing where that is nothing, or costly."""
     for least in reversed(WIDTHS[:2]):
         sizes = space.widen(least, (1,), 1)
         if sizes != space.widen(least, SMALL, FEW_STEPS) and space.cost(sizes) <= cost:
@@ -634,7 +634,7 @@ def _alone(
 
 @lru_cache(maxsize=256)
 def one_large(space: Sizing, cost: float, inputs: float) -> tuple[Sizes, ...]:
-    """For each size those at which it alone is large: for gradients, which are dear where several are."""
+    """For each size those at which it alone is large: for gradients, which are costly where several are."""
     limit = Limit(cost, inputs)
     return tuple(
         chain.from_iterable(_alone(space, size, limit, LAYERED, (STACK,), {}) for size in space.free)
@@ -644,7 +644,7 @@ def one_large(space: Sizing, cost: float, inputs: float) -> tuple[Sizes, ...]:
 @lru_cache(maxsize=256)
 def one_long_sum(space: Sizing, cost: float) -> tuple[Sizes, ...]:
     """For each sum that has few terms in the other examples of this cost, sizes at which it alone has many: all together are
-    dear where layers lie one upon another.
+    costly where layers lie one upon another.
     """
     found = [*wide_sums(space), *whole_blocks(space, cost)]
     found += () if space.layers else usual_proportions(space, cost)  # which have one layer

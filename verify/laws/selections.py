@@ -54,7 +54,7 @@ STEP = 1e-4
 RANDOM_WORDS = 7_000
 """Random words in the large vocabulary, about: a word that is selected and then replaced by any other."""
 CALLS = 1_000
-"""Calls with one short row: a rate of 20.5 % in the place of 15 % takes 620 of them to be seen with the stated power."""
+"""Calls with one short row: a rate of 20.5 % instead of 15 % takes 620 of them to be seen with the stated power."""
 COUNTED = 900_000
 """Positions drawn for their number alone: with those of the other layouts a rate of 15.23 % is seen with the stated power."""
 LEAST = 600_000
@@ -320,7 +320,7 @@ def plan(formula: Formula, conventions: Mapping[str, str] | None) -> tuple[Layou
         # Past 2^15, with enough random words that halves and quarters show a bias of 20 % against 15 %, as modulo brings it.
         Layout("large vocabulary", 8, 40_961, math.ceil(RANDOM_WORDS / least), 256),
         Layout("long rows", 521, 31, 60_000, 8, rows=(0, 4)),
-        # Uniform numbers of eight bits, as bfloat16 has them, select 39/256 in the place of 15 %: counted, and little else.
+        # Uniform numbers of eight bits, as bfloat16 has them, select 39/256 instead of 15 %: counted, and little else.
         Layout("many draws", 48, 2, COUNTED, 1024, rows=(0,)),
         # A call of its own for each row: what is drawn again where nothing was selected shows.
         Layout("one short row", 8, 31, 8 * CALLS, 1, rows=(0,), at_once=CALLS),

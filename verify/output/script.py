@@ -91,7 +91,7 @@ def _input_lines(formula: Formula, example: Counterexample) -> list[str]:
             continue
         value = example.inputs.get(name)
         if getattr(item, "role", "") in ("data", "parameter"):
-            value = np.asarray(value)  # a number in the place of an array without axes
+            value = np.asarray(value)  # a number instead of an array without axes
         lines.append(f"{name} = {literal(value, example.dtype)}")
     return lines
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PLANNED = 0.7
 """The share of examples that are planned; the others are searched."""
 GENERATION, LARGER_GENERATION = 6, 15
-"""Examples of equal sizes that are drawn at a time; and of a statement that is dear to evaluate at any sizes."""
+"""Examples of equal sizes that are drawn at a time; and of a statement that is costly to evaluate at any sizes."""
 YOUNG = 4
 """So many more examples where the bound said nothing of something that is compared, or little, as it does of many lines: at those
 sizes and parameters at which it is at its smallest.
@@ -175,7 +175,7 @@ class SearchedProperty(ExampleProperty):
 
     def sought(self) -> Iterable[tuple[int, SearchStrategy[Any]]]:
         """Generations of recipes that share their sizes."""
-        together = LARGER_GENERATION if self.space.sizing.dear else GENERATION
+        together = LARGER_GENERATION if self.space.sizing.costly else GENERATION
         left = self.count - self.planned - self.real
         if left > 0:
             yield -(-left // together), recipes(self.space, min(together, left))
@@ -253,7 +253,7 @@ class GradientProperty(SearchedProperty):
     def count(self) -> int:
         """Half of the value's examples, and fewer in a later type."""
         sizing = self.space.sizing
-        count = max(1, self.setting.max_examples // (4 if sizing.dear else 2))
+        count = max(1, self.setting.max_examples // (4 if sizing.costly else 2))
         many = LATER_OF_MANY if sizing.extensive else LATER
         return max(1, count // many) if self.setting.sloped else count
 

@@ -396,7 +396,7 @@ def scenario_examples(
     setting: Setting, scenario: Scenario, space: Space, dtypes: list[str]
 ) -> Iterator[Example]:
     """The examples on which a scenario is played."""
-    share = setting.max_examples // (24 if space.sizing.dear else 12)
+    share = setting.max_examples // (24 if space.sizing.costly else 12)
     count = FEWEST if scenario.fresh else max(FEWEST, share)
     before: Recipe | None = None
     leads = scenario.leads if any(t.role == "data" for t in space.formula.tensors) else ((),)

@@ -161,7 +161,7 @@ class TheoremProperty(ExampleProperty):
     def groups(self) -> Iterator[Sequence[Example]]:
         """Small examples in every regime in turn, fewer in later types."""
         setting, caller = self.setting, self.setting.caller
-        share = 10 if setting.space().sizing.dear else 5
+        share = 10 if setting.space().sizing.costly else 5
         count = max(4, setting.max_examples // (share * len(self.types)))
         counts = [count, *(-(-count // LATER_OF_MANY) for _ in self.types[1:])]
         drawn = (

@@ -24,7 +24,7 @@ PARTS = (b".secondary", b".pareto")
 
 
 class NamedDatabase(ExampleDatabase):
-    """The kept examples of one property of one callable, under a name of ours in the place of a test function's."""
+    """The kept examples of one property of one callable, under a name of ours instead of a test function's."""
 
     def __init__(self, kept: ExampleDatabase, name: bytes) -> None:
         super().__init__()

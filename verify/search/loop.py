@@ -178,7 +178,7 @@ class Search(Generic[Case]):
         return result
 
     def shrink(self) -> None:
-        """Put the simplest example that Hypothesis finds to fail in the same way in the place of the one found."""
+        """Put the simplest example that Hypothesis finds to fail in the same way instead of the one found."""
         case, began = self.found.case, time.monotonic()
         seconds = max(LEAST_SECONDS, min(self.property.seconds, self.budget.shrinking))
 

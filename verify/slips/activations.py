@@ -101,14 +101,14 @@ def functions(spot: Spot) -> Written:
         argument = part.args[1]
         for name in (n for kind in SIMILAR if part.name in kind for n in kind if n != part.name):
             new = Func(Str(name), argument)
-            yield f"{{line}} has {name} in the place of {part.name}", new
+            yield f"{{line}} has {name} instead of {part.name}", new
         yield f"{{line}} has no {part.name}", argument
         for name, function in ACTIVATIONS[1:] if part.name in SIMILAR[0] else ():
             if name not in (part.name, "a sigmoid"):
-                yield f"{{line}} has {name} in the place of {part.name}", function(argument)
+                yield f"{{line}} has {name} instead of {part.name}", function(argument)
     if isinstance(part, Power) and part.args[1] == Literal(sympy.Integer(2)):
-        yield f"{{line}} has no square: {part.args[0]} in the place of {part}", part.args[0]
-        yield f"{{line}} has an absolute value in the place of {part}", Func(Str("abs"), part.args[0])
+        yield f"{{line}} has no square: {part.args[0]} instead of {part}", part.args[0]
+        yield f"{{line}} has an absolute value instead of {part}", Func(Str("abs"), part.args[0])
 
 
 __all__ = ["SIMILAR", "activations", "added_activations", "exchange_functions", "functions"]

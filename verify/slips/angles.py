@@ -36,7 +36,7 @@ def quotients(spot: Spot) -> Written:
     yield from _columns(spot, value)
     whole = sympy.floor(value)
     yield (
-        f"a whole quotient: {{line}} has {Literal(whole)} in the place of {part} (// rounds it)",
+        f"a whole quotient: {{line}} has {Literal(whole)} instead of {part} (// rounds it)",
         Literal(whole),
     )
     for said, factor in (
@@ -46,7 +46,7 @@ def quotients(spot: Spot) -> Written:
         ("multiplied by −1", -1),
     ):
         yield (
-            f"the exponent is {said}: {{line}} has {Literal(factor * value)} in the place of {part}",
+            f"the exponent is {said}: {{line}} has {Literal(factor * value)} instead of {part}",
             Literal(factor * value),
         )
 
@@ -60,13 +60,13 @@ def even_sizes(spot: Spot) -> Written:
     for size in sorted(denominator.free_symbols, key=str):
         for even in (2 * sympy.floor(size / 2), 2 * sympy.ceiling(size / 2)):
             yield (
-                f"fails only where {size} is odd: {{line}} has {Literal(even)} in the place of {size}",
+                f"fails only where {size} is odd: {{line}} has {Literal(even)} instead of {size}",
                 Literal(numerator / substitute(denominator, {size: even})),
             )
 
 
 def _columns(spot: Spot, value: Any) -> Written:
-    """The number of a column in the place of its pair's: neighbours that have to share a frequency then have one each."""
+    """The number of a column instead of its pair's: neighbours that have to share a frequency then have one each."""
     for entry in spot.line.left.index:
         for place in sorted(getattr(entry, "free_symbols", ()), key=str):
             if (
@@ -78,7 +78,7 @@ def _columns(spot: Spot, value: Any) -> Written:
             for times in (sympy.Rational(1, 2), 1):
                 shown = Literal(substitute(value, {place: times * COLUMN}))
                 yield (
-                    f"each column has a frequency of its own: {{line}} has {shown} in the place of {spot.part}, which both "
+                    f"each column has a frequency of its own: {{line}} has {shown} instead of {spot.part}, which both "
                     "columns of a pair share",
                     Literal(substitute(value, {place: times * entry})),
                 )
@@ -90,7 +90,7 @@ def _several(spot: Spot) -> bool:
 
 
 def bases(spot: Spot) -> Written:
-    """The base of a power: another number, or a product in the place of the power."""
+    """The base of a power: another number, or a product instead of the power."""
     part = spot.part
     if not isinstance(part, Power) or not isinstance(part.args[0], Ref):
         return
@@ -99,7 +99,7 @@ def bases(spot: Spot) -> Written:
         return
     for number in BASES:
         yield (
-            f"the base is {number}: {{line}} has {number} in the place of {base}",
+            f"the base is {number}: {{line}} has {number} instead of {base}",
             Power(Literal(sympy.Integer(number)), exponent),
         )
     natural = Func(
@@ -108,7 +108,7 @@ def bases(spot: Spot) -> Written:
     )
     yield f"the logarithm of {base} is that of base 10, though exp is taken of it, in {{line}}", natural
     yield (
-        f"{{line}} has a product, {base}·{exponent}, in the place of the power {part}",
+        f"{{line}} has a product, {base}·{exponent}, instead of the power {part}",
         Times(base, exponent),
     )
     yield from _round_logarithms(spot, base, exponent)
@@ -138,14 +138,14 @@ def turns(spot: Spot) -> Written:
         for said, factor in (("π", pi), ("2π", Times(Literal(sympy.Integer(2)), pi))):
             new = Times(factor, argument)
             yield (
-                f"the angle is multiplied by {said}: {{line}} has {new} in the place of {argument}",
+                f"the angle is multiplied by {said}: {{line}} has {new} instead of {argument}",
                 Func(part.args[0], new),
             )
     if isinstance(part, Literal) and part.value in spot.line.spans:
         first, last = spot.line.spans[part.value]
         for count, said in ((last - first + 1, "their number"), (last - first, "the largest of them")):
             yield (
-                f"places are divided by {said}: {{line}} has {Literal(part.value / count)} in the place of {part}",
+                f"places are divided by {said}: {{line}} has {Literal(part.value / count)} instead of {part}",
                 Literal(part.value / count),
             )
 

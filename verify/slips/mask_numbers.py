@@ -15,7 +15,7 @@ from spec.language.trees import refs
 
 
 def remove_masks(node: Any, enter: Callable[[Any, Any], Any], condition: Any = TRUE) -> Any:
-    """A part without its conditions; ``enter(u, condition)`` stands in the place of each u whose exponential they guarded."""
+    """A part without its conditions; ``enter(u, condition)`` stands instead of each u whose exponential they guarded."""
     if isinstance(node, Case) and _masks(node.args[0]):
         return remove_masks(node.args[1], enter, node.args[0])
     if isinstance(node, Bound) and _masks(node.where):

@@ -91,13 +91,13 @@ def sizes(spot: Spot) -> Written:
     for size in sorted(inside, key=str):
         for step, said in ((-1, f"{size} − 1"), (1, f"{size} + 1"), (-2, f"{size} − 2")):
             new = Literal(substitute(part.value, {size: size + step}))
-            yield f"{{line}} has {said} in the place of {size}", new
+            yield f"{{line}} has {said} instead of {size}", new
         for other in every:
             if other != size:
                 new = Literal(substitute(part.value, {size: other}))
-                yield f"{{line}} has {new} in the place of {part}", new
+                yield f"{{line}} has {new} instead of {part}", new
                 new = Literal(substitute(part.value, {size: size * other}))
-                yield f"{{line}} has {new} in the place of {part}", new
+                yield f"{{line}} has {new} instead of {part}", new
 
 
 def _sizes_of(item: Any) -> Iterator[Any]:
@@ -117,14 +117,14 @@ def comparisons(spot: Spot) -> Written:
     earlier = part.func(sign, left, right - 1)
     if str(sign) == "==":  # it hides nothing that comes later
         for new in (later, earlier):
-            yield f"off by one: {new} in the place of {part}", new
+            yield f"off by one: {new} instead of {part}", new
         yield f"the condition {part} is not applied", TRUE
         return
     yield (
-        f"off by one: {later} in the place of {part}, so that one entry too many is seen, the next one",
+        f"off by one: {later} instead of {part}, so that one entry too many is seen, the next one",
         later,
     )
-    yield f"off by one: {earlier} in the place of {part}, so that one entry too few is seen", earlier
+    yield f"off by one: {earlier} instead of {part}, so that one entry too few is seen", earlier
     offset = right.as_independent(*(s for s in free_symbols(right) if not s.is_positive), as_Add=True)[0]
     if offset.free_symbols:
         either = Either(part, part.func(sign, left, right - offset))
@@ -134,7 +134,7 @@ def comparisons(spot: Spot) -> Written:
         )
     yield f"look-ahead: the condition {part} is not applied, so that what comes later is seen", TRUE
     yield (
-        f"the condition is the wrong way round: {right} {sign} {left} in the place of {part}",
+        f"the condition is the wrong way round: {right} {sign} {left} instead of {part}",
         part.func(sign, right, left),
     )
 
@@ -214,7 +214,7 @@ def means_and_epsilons(spot: Spot) -> Written:
 
 
 def references(spot: Spot) -> Written:
-    """Another tensor of the same shape in the place of the right one; its axes exchanged; its neighbour."""
+    """Another tensor of the same shape instead of the right one; its axes exchanged; its neighbour."""
     part = spot.part
     if not isinstance(part, Ref) or part.tensor.domain in DISCRETE:
         return
@@ -237,7 +237,7 @@ def references(spot: Spot) -> Written:
 
 
 def gathered(spot: Spot) -> Written:
-    """A product around a sum in the place of one of its terms: a bias that is multiplied, too."""
+    """A product around a sum instead of one of its terms: a bias that is multiplied, too."""
     part = spot.part
     for product, term in (part.args, part.args[::-1]) if isinstance(part, Plus) else ():
         for factor, rest in (product.args, product.args[::-1]) if isinstance(product, Times | Over) else ():

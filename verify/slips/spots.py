@@ -17,7 +17,7 @@ from spec.language.lines import Definition
 from spec.language.trees import free_symbols, refs
 
 Written = Iterator[tuple[str, Any]]
-"""A sentence, and what stands in the place of a part."""
+"""A sentence, and what stands instead of a part."""
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def _separately(spot: Spot, summed: Any, beside: Any) -> str:
 
 
 def axes(spot: Spot) -> Written:
-    """A sum that runs along another axis than its own: a softmax over queries in the place of keys."""
+    """A sum that runs along another axis than its own: a softmax over queries instead of keys."""
     part = spot.part
     if not isinstance(part, SumOf | MaxOf):
         return

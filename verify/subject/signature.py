@@ -87,7 +87,7 @@ def read_signature(fn: Callable[..., Any], formula: Formula, fixed: Collection[s
     )
     known = {*fixed, *generator}
     ways = [way for left_out in offered if (way := _way(signature, inputs, left_out, known, masked))]
-    if ways:  # that in which least stands in the place of something else
+    if ways:  # that in which least stands instead of something else
         found = min(ways, key=lambda way: way[0])[1]
         seeded = SEEDED if generator & found.left_out else ""
         return replace(found, said="; ".join(filter(None, (found.said, seeded))))
@@ -171,7 +171,7 @@ def _way(
     optional: Collection[str],
     masked: bool,
 ) -> tuple[int, CallForm] | None:
-    """How the inputs but these are passed, and how many then stand in the place of something else; None where they cannot be.
+    """How the inputs but these are passed, and how many then stand instead of something else; None where they cannot be.
 
     ``optional``: those of which a parameter's name says whether it takes them.
     """

@@ -118,7 +118,7 @@ def _with(own: Step, slip: Slip) -> Step:
 def _epsilons(eps: float) -> Iterator[Slip]:
     for other in EPSILONS:
         if other != eps:
-            yield Slip(f"ε is {other:g} in the place of {eps:g}", {"eps": other})
+            yield Slip(f"ε is {other:g} instead of {eps:g}", {"eps": other})
 
 
 def _drop_letters(letters: Mapping[str, Reals]) -> Iterator[Slip]:

@@ -47,7 +47,7 @@ class Family:
     step: Callable[[Checkpoint, dict[str, Any], Reals, int], Step]
     whole: Callable[[Checkpoint, dict[str, Any]], dict[str, Any]]
     layers: Sequence[str]
-    """The lines that hold what stands before the first layer and after each: of two, the second is in the place of the last."""
+    """The lines that hold what stands before the first layer and after each: of two, the second is instead of the last."""
     reads: Sequence[str]
     """What a text is given as."""
 

@@ -1,4 +1,4 @@
-"""Keras, on torch: layers are called with the statement's parameters in the place of their own."""
+"""Keras, on torch: layers are called with the statement's parameters instead of their own."""
 
 import keras
 import torch

@@ -78,7 +78,7 @@ def mlm():
 
 @component("LabelSmoothingLoss", "objectives.cross_entropy")
 def label_smoothing():
-    """With a column of padding, which the statement has not; it sums in the place of a mean."""
+    """With a column of padding, which the statement has not; it sums instead of a mean."""
     loss = lambda s, y, epsilon: LabelSmoothingLoss(s.shape[-1] + 1, s.shape[-1], epsilon)(s.log_softmax(-1), y) / len(y)
     return function(loss, batch=0)
 

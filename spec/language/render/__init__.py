@@ -1,4 +1,4 @@
-"""Statements as text: LaTeX for pages, plain Unicode for the terminal. One printer, two vocabularies."""
+"""Statements as text: LaTeX for pages, plain Unicode for the terminal, and Python that does the same. One printer for all."""
 
 # How each node is printed is registered where these are imported.
 from spec.language.render import nodes as nodes

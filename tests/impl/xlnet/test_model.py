@@ -1,4 +1,4 @@
-"""XLNet as a module: its sizes, and what a token is foretold from."""
+"""XLNet as a module: its sizes, and what a token is predicted from."""
 
 from itertools import permutations
 
@@ -52,7 +52,7 @@ def test_the_probabilities_of_all_texts_sum_to_1_in_every_order(xlnet: XLNet) ->
         torch.testing.assert_close((-3 * loss).exp().sum(), torch.ones((), dtype=loss.dtype))
 
 
-def test_only_tokens_behind_the_cut_are_foretold(xlnet: XLNet) -> None:
+def test_only_tokens_behind_the_cut_are_predicted(xlnet: XLNet) -> None:
     """The last place of the order alone, where the cut leaves one."""
     ids, order = torch.tensor([7, 2, 9]), torch.tensor([1, 2, 0])
     logits, loss = xlnet(ids, order, c=2)

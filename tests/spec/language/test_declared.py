@@ -128,7 +128,7 @@ FURTHER: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: stated(define(y[i], le(1, i)), inputs=(n,)),
         r"line y\[i\]: y is a value, but the right side is a condition",
     ),
-    "a mask in the place of data": (
+    "a mask instead of data": (
         lambda: stated(
             define(y[i], total * row()(data("flag", d, domain="boolean"))),
             inputs=(x, data("flag", d, domain="boolean")),

@@ -182,7 +182,7 @@ PLAIN: Defects = [
         lambda q, k, v, mask=None: weights(scores(q, k) / math.sqrt(q.shape[-1]), mask) @ v,
         "the scale is doubled",
     ),
-    (HEADS, lambda *a: joined(*a, d=a[0].shape[-1]), "d_model in the place of d_k"),
+    (HEADS, lambda *a: joined(*a, d=a[0].shape[-1]), "d_model instead of d_k"),
     ("scores.scaled_dot", lambda q, k: q @ k.mT * 0.125, "the scale is fixed: s is divided by √(64)"),
     ("objectives.cross_entropy", lambda *a: 3 * impl.objectives.cross_entropy(*a), "3 times what is stated"),
     ("objectives.cross_entropy", lambda *a: -impl.objectives.cross_entropy(*a), "the sign of"),
@@ -248,7 +248,7 @@ PLAIN: Defects = [
     ),
     ("positional.sinusoidal", even, "supports only even d"),
     (CELL, lambda *a: impl.recurrent.lstm_cell(*a)[::-1], "the results are exchanged"),
-    # What is left out, exchanged or put in the place of something else.
+    # What is left out, exchanged or put instead of something else.
     ("feedforward.relu", lambda x, W_1, b_1, W_2, b_2: torch.relu(x @ W_1 + b_1) @ W_2, "b_2 is ignored"),
     (
         "feedforward.relu",
@@ -268,7 +268,7 @@ PLAIN: Defects = [
     (CELL, exchanged, "the parameters of f and i are exchanged"),
     (CELL, gates(forget=1.0), "1 is added to b_f"),
     (CELL, gates(last=lambda x: x), "h' has no tanh"),
-    (CELL, gates(g=torch.sigmoid), "g has sigmoid in the place of tanh"),
+    (CELL, gates(g=torch.sigmoid), "g has sigmoid instead of tanh"),
     (
         "recurrent.elmo_mix",
         lambda h, w, gamma: torch.einsum("l,...lc->...c", torch.softmax(w, -1), h),

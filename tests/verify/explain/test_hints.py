@@ -208,4 +208,4 @@ def test_a_width_that_is_rounded_to_an_even_one_is_told():
     report = check(
         lambda n, d: impl.positional.sinusoidal(n, d + d % 2)[:, :d], "positional.sinusoidal", max_examples=24
     )
-    assert report.hint == "fails only where d is odd: PE has 2·ceil(d/2) in the place of d"
+    assert report.hint == "fails only where d is odd: PE has 2·ceil(d/2) instead of d"

@@ -192,7 +192,7 @@ def test_the_conventions_of_a_sound_callable_are_found(formula: str, fn: Callabl
 
 
 def test_conventions_that_fare_alike_are_told_apart_where_they_differ():
-    """Of a statement that is dear few examples are drawn; further ones, at which a mean and a fill differ, are looked for."""
+    """Of a statement that is costly few examples are drawn; further ones, at which a mean and a fill differ, are looked for."""
 
     def heads(x, y, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, mask=None):
         q = torch.einsum("...nd,hdk->...hnk", x, W_q) + b_q[:, None]

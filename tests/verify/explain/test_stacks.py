@@ -43,7 +43,7 @@ def recomputed(x, W_q, W_k, W_v, W_o, g_1, b_1, W_1, c_1, W_2, c_2, g_2, b_2, ep
 
 
 def scaled_by_width(x, W_q, W_k, W_v, W_o, g_1, b_1, W_1, c_1, W_2, c_2, g_2, b_2, eps, mask=None):
-    """Scores divided by √(d_model/h) in the place of √d_k."""
+    """Scores divided by √(d_model/h) instead of √d_k."""
     other = math.sqrt(W_q.shape[-1] * W_q.shape[0] / x.shape[-1])
     z = impl.attention.multi_head(x, x, W_q * other, W_k, W_v, W_o, mask)
     s = F.layer_norm(x + z, x.shape[-1:], g_1, b_1, eps)

@@ -122,7 +122,7 @@ NORM, RECIPE = formulas()["normalization.layer_norm"], Recipe(0, 0, 0, 0, 0, 7)
 
 
 def test_an_example_that_was_drawn_is_remembered_and_nobody_changes_it():
-    """By another space of the same formula, too; its arrays are read-only, and another input in the place of one is one's own."""
+    """By another space of the same formula, too; its arrays are read-only, and another input instead of one is one's own."""
     first, again = Space(NORM).example(RECIPE, "float32"), Space(NORM).example(RECIPE, "float32")
     assert all(first.inputs[name] is value for name, value in again.inputs.items())
     with pytest.raises(ValueError, match="read-only"):

@@ -159,7 +159,7 @@ def test_each_size_is_large_alone() -> None:
     "formula_id", ["transformer.encoder", "transformer.decoder", "transformer.model", "bert.encoder"]
 )
 def test_rows_beside_many_positions_are_not_narrow(formula_id: str) -> None:
-    """Where many positions are so dear that all else is small, rows of the model, which cost next to nothing, have 7 or more."""
+    """Where many positions are so costly that all else is small, rows of the model, which cost little, have 7 or more."""
     formula = find(formula_id)
     for sizes in (named(s) for s in one_large(make_sizing(formula, EVERY_SIZE), 4e6, 1.5e6)):
         assert sizes["d_model"] >= (7 if max(sizes.get("n", 0), sizes.get("m", 0)) >= 256 else 4)

@@ -155,7 +155,7 @@ def test_a_gradient_that_is_wrong_past_a_thousand_is_found(size):
 
 
 def test_rows_that_see_nothing_are_among_many_keys():
-    """Beyond 64 keys the lowest number is put in the place of hidden scores, so that such a row is a mean."""
+    """Beyond 64 keys the lowest number is put instead of hidden scores, so that such a row is a mean."""
 
     def filled(q, k, v, mask=None):
         if mask is None or k.shape[-2] <= 64:

@@ -66,7 +66,7 @@ def test_a_row_about_which_nothing_is_said_makes_no_gradient_nan(hide, options):
 
 
 def test_what_stands_in_a_row_about_which_nothing_is_said_is_free():
-    """A number in the place of the row conforms, and the gradients of batches with such rows are judged, too."""
+    """A number instead of the row conforms, and the gradients of batches with such rows are judged, too."""
 
     def sevens(q, k, v, mask=None):
         z = impl.attention.scaled_dot_product(q, k, v, mask)

@@ -159,7 +159,7 @@ PLANTED: dict[str, tuple[Callable[[BertModel], Any], int, str]] = {
     "one segment": (_one_segment, 0, "first segment"),
     "positions from 1": (lambda m: Moved(m, 1), 0, "counted from 1"),
     "positions from 2": (lambda m: Moved(m, 2), 0, "counted from 2"),
-    "eps": (_eps, 0, "ε is 1e-05 in the place of 1e-12"),
+    "eps": (_eps, 0, "ε is 1e-05 instead of 1e-12"),
     "tanh": (_tanh, 1, "tanh"),
     "tanh in one layer": (_one_tanh, 2, "tanh"),
     "no bias of queries": (lambda m: m.encoder.layer[2].attention.self.query.bias.zero_(), 3, "(b_q) is dropped"),

@@ -43,7 +43,7 @@ EVEN = {"d": "4|6|14|26|62|134"}
 """Widths that hold sines and cosines alike, and more than a pair of them."""
 XLNET = {**ONE_WIDTH, "d_k": "even"}
 """Those of XLNet's model, which holds as many sines as cosines of distances."""
-FIRST_SEES_ALL = "takes 1e30 from masked scores, so that the first token of an order is foretold from the mean of all, itself too"
+FIRST_SEES_ALL = "takes 1e30 from hidden scores, so that an order's first token is predicted from the mean of all, itself too"
 NO_BIAS = "its biases are 0"
 POLARITY = "its mask says what to drop, and is passed inverted"
 

@@ -33,7 +33,7 @@ class Frame:
         owned: the tensors whose arrays nobody else holds, so that entries may be written in place.
         guard: the entries that may count; the others need not have a value.
         left_open: some comparison was not decided.
-        calls: what stands in the place of a formula that a claim applies; None in the lines of a formula.
+        calls: what stands instead of a formula that a claim applies; None in the lines of a formula.
         outcomes: the values of a random entry with their probabilities, over which expectations are taken.
         most: about how many bytes the tensors that the run made held at once at most, where they were let go.
     """

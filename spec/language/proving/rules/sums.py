@@ -181,7 +181,7 @@ def _reindex_by_permutation(
 def unpermuted(
     n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], body: Poly
 ) -> tuple[frozenset[Atom], Poly, Poly] | None:
-    """Bound symbols, conditions and body with j in the place of π[±j + e], when that runs over the whole range of π."""
+    """Bound symbols, conditions and body with j instead of π[±j + e], when that runs over the whole range of π."""
     every = (*(part for lit in lits for part in inside(lit)), *parts_of(body))
     for atom in sorted({a for a in every if a.kind == "look_up"}, key=lambda a: a.key):
         if n.domain(atom.name) != "permutation" or len(atom.args[0].symbols & bound) != 1:

@@ -40,7 +40,7 @@ from spec.language.proving.terms.polynomials import (
 )
 
 DEPTH = 2
-"""How deep inside other estimates these, which are dear, are tried."""
+"""How deep inside other estimates these, which are costly, are tried."""
 
 
 def triangle(n: Normal, poly: Poly, facts: Facts) -> int:

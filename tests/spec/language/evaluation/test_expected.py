@@ -139,7 +139,7 @@ def test_one_run_says_what_two_do(name: str, shapes: Any, monkeypatch: Any) -> N
     one by one. Values agree within float64's bounds, spreads up to what 32 samples leave open.
 
     Two spreads a factor of 5 apart have one off by √5, whose square comes from 32 normal errors with a probability below
-    exp(-16·(5 - 1 - ln 5)), 4e-17. A sum over samples in the place of a mean is off by √32 and told.
+    exp(-16·(5 - 1 - ln 5)), 4e-17. A sum over samples instead of a mean is off by √32 and told.
     """
     inputs: dict[str, Any] = {
         key: 3 * drawn(*shape, seed=len(key) + shape[0]) for key, shape in shapes.items()
