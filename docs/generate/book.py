@@ -9,6 +9,8 @@ from pathlib import Path
 from spec.language.formula import Formula
 from spec.language.registry import find, formulas
 from spec.language.render import claim_text, hypotheses, matrices, python
+from spec.language.render.matrices.forms import equations, summarise
+from spec.language.render.matrices.terms import Entry
 from spec.language.theorem import Assurance
 
 from . import examples, source, theorems, worked
@@ -80,22 +82,20 @@ def matrix_form(formula_id: str) -> str:
     formula = find(formula_id)
     every, short = matrices.matrix_form(formula), matrices.summary(formula)
     long = len(every) > FEW + 1 or max(map(len, every), default=0) > SHORT
-    if short and (long or (len(short) <= SHORT and not _leaves_open(short, every))):
+    if short and (long or (len(short) <= SHORT and not _leaves_open(formula))):
         every = short.split(NEXT)
     elif long:
         return ""
     return statement(Line("", *each.split(NEXT, 1)) for each in every) if every else ""
 
 
-def _leaves_open(short: str, every: list[str]) -> bool:
-    """Whether a form in short reads an array that it does not define."""
-    defined = {each.split(" = ")[0] for each in short.split(NEXT)}
-    lines = (each.split(" = ")[0] for each in every)
-    return any(
-        re.search(rf"(?<![A-Za-z\\{{]){re.escape(name)}(?![A-Za-z'])", short)
-        for name in lines
-        if name not in defined
-    )
+def _leaves_open(formula: Formula) -> bool:
+    """Whether the form in short reads an array that only the other lines define."""
+    short = summarise(formula)
+    defined = {one.left.tensor.name for one in short}
+    others = {one.left.tensor.name for one in equations(formula)} - defined
+    parts = (part for one in short for part in one.right.walk())
+    return any(isinstance(part, Entry) and part.tensor.name in others for part in parts)
 
 
 def written_as_code(formula_id: str, *conventions: str) -> str:

@@ -19,19 +19,17 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
 
+def browse(site: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """The chapter with both figures, as a browser draws it, and what it says on the way."""
+    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", *options, "--dump-dom"]
+    page = (site / "chapter_03_attention.html").as_uri()
+    return subprocess.run([*command, page], capture_output=True, text=True, timeout=300, check=True)
+
+
 @pytest.fixture(scope="module")
 def drawn(site: Path) -> str:
-    """The chapter with both figures, as the browser has drawn it."""
-    command = [
-        str(BROWSER),
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--virtual-time-budget=5000",
-        "--dump-dom",
-    ]
-    page = (site / "chapter_03_attention.html").as_uri()
-    return subprocess.run([*command, page], capture_output=True, text=True, timeout=300, check=True).stdout
+    """The chapter as the browser has drawn it."""
+    return browse(site, "--virtual-time-budget=5000").stdout
 
 
 def rows(drawn: str, title: str) -> list[list[float]]:
@@ -67,17 +65,7 @@ def test_the_width_of_keys_saturates_the_softmax(drawn: str) -> None:
 @in_browser
 def test_no_script_fails(site: Path) -> None:
     """Nothing is written to the console of the pages with figures."""
-    command = [
-        str(BROWSER),
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--enable-logging=stderr",
-        "--dump-dom",
-    ]
-    page = (site / "chapter_03_attention.html").as_uri()
-    done = subprocess.run([*command, page], capture_output=True, text=True, timeout=300, check=True)
-    assert "CONSOLE" not in done.stderr
+    assert "CONSOLE" not in browse(site, "--enable-logging=stderr").stderr
 
 
 @pytest.mark.parametrize("name", list(widgets.WIDGETS))

@@ -3,7 +3,7 @@
 What each kills: large scores (a softmax without its max-shift; masks filled with −10⁴ or −10⁹), tiny variances (where ε stands),
 a large mean (the one-pass variance), constant rows and ties (divisions by a spread), wide rows (everything normalised), numbers
 near the largest of float16 (squares and sums held in it), one large entry (cancellation), vanishing rows (norms held above a
-constant), parameters at the values at which a model is initialised (a default put instead of 0). A row is what the last axis
+constant), parameters at the values at which a model is initialised (a default instead of 0). A row is what the last axis
 holds.
 """
 
