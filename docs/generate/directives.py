@@ -110,16 +110,17 @@ def reference(module: str, *names: str) -> str:
 
 
 def counted(what: str) -> str:
-    """A count: of formulas, procedures, theorems, or proved theorems."""
-    every = Counter[Assurance]()
-    for formula_id in formulas():
-        every.update(theorems.counts(formula_id))
+    """A count: of formulas, procedures, theorems, or proved theorems; for the last alone all are proved."""
+    if what == "proved":
+        every = Counter[Assurance]()
+        for formula_id in formulas():
+            every.update(theorems.counts(formula_id))
+        return str(every[Assurance.PROVED])
     return str(
         {
             "formulas": len(formulas()),
             "procedures": len(procedures()),
-            "theorems": every.total(),
-            "proved": every[Assurance.PROVED],
+            "theorems": sum(len(formula.theorems) for formula in formulas().values()),
         }[what]
     )
 
