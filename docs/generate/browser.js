@@ -23,8 +23,8 @@
   for (let text = texts.nextNode(); text; text = texts.nextNode()) {
     const e = text.parentElement;
     if (!text.data.trim() || !e.checkVisibility()) continue;
-    const scale = e.getScreenCTM?.()?.a ?? 1;
-    const size = parseFloat(getComputedStyle(e).fontSize) * scale;
+    const { a, b } = e.getScreenCTM?.() ?? { a: 1, b: 0 };
+    const size = parseFloat(getComputedStyle(e).fontSize) * Math.hypot(a, b);
     if (size < 7) faults.add(`a letter of ${size.toFixed(1)} px, "${text.data.trim()}": ${place(e)}`);
   }
   for (const link of document.querySelectorAll("article a[href]:not(.headerlink)")) {

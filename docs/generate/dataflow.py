@@ -21,6 +21,8 @@ WIDE, HIGH, GAP, BETWEEN, LANE = 190, 46, 14, 34, 22
 """Width and height of a box, the gaps beside and below it, and the width that an arrow takes which passes a box."""
 LETTERS = 30
 """Letters of a caption that fit into a box."""
+READABLE = 0.75
+"""How far a diagram may shrink to fit; beyond, it scrolls."""
 LEAST, MOST = 3, 14
 """Arrays that the lines of a formula define for which a diagram of them is worth a look."""
 
@@ -216,7 +218,7 @@ def _svg(layers: list[list[Box]], said: str) -> str:
             + f'<text class="caption" x="{x - WIDE / 2 + 8:.0f}" y="{y + 36:.0f}">{escape(box.caption)}</text>'
         )
     return (
-        f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {width:.0f} {height:.0f}" style="max-width: {width:.0f}px">'
+        f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {width:.0f} {height:.0f}" style="max-width: {width:.0f}px; min-width: {READABLE * width:.0f}px">'
         f"{TIP}{''.join(parts)}</svg>"
     )
 
