@@ -20,7 +20,7 @@ from mkdocs.structure.files import File
 sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # spec, impl and verify, where the distribution is not installed
-from generate import book, directives, glossary, notebooks, pages, procedure_page
+from generate import book, directives, folding, glossary, notebooks, pages, procedure_page, search
 from generate.caching import Cache
 from generate.holding import Held
 from generate.markup import maths
@@ -61,6 +61,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Fill the directives, add the glossary's tooltips, and set aside what Markdown has nothing to do with."""
+    page.meta.update(search.weight(page.file.src_uri))
     filled = directives.fill(markdown)
     if page.file.src_uri in book.chapters():
         name = Path(page.file.src_uri).with_suffix(".ipynb")
@@ -70,9 +71,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     return HELD.hold(filled)
 
 
-def on_page_content(html: str, **_: Any) -> str:
-    """Put MathML instead of every formula that stands in prose."""
-    html = html.replace('<details class="abstract"', '<details data-search-exclude class="abstract"')
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Put MathML instead of every formula that stands in prose; mark what the search leaves out."""
+    html = folding.fold(search.leave_out(html, page.file.src_uri))
     html = html.replace("<th></th>", "<td></td>")  # a table's corner is no heading
     html = MARKED.sub(_set, html)
     return HELD.release_maths(html)

@@ -1,5 +1,5 @@
 // What a reader would miss on the page that is open, each a line: what is cut, or scrolls where no key reaches; letters too small
-// to read; links told by their colour alone. Everything that is folded is open, every tab is shown.
+// to read; links told by their colour alone.
 () => {
   const faults = new Set();
   const place = (e) => {
@@ -36,4 +36,4 @@
     if (![link, ...link.querySelectorAll("*")].some(isTold)) faults.add(`told by colour alone: ${place(link)}, "${link.textContent.trim()}"`);
   }
   return [...faults];
-};
+}

@@ -217,8 +217,9 @@ def _svg(layers: list[list[Box]], said: str) -> str:
             )
             + f'<text class="caption" x="{x - WIDE / 2 + 8:.0f}" y="{y + 36:.0f}">{escape(box.caption)}</text>'
         )
+    fits = f"max-width: {width:.0f}px; min-width: {READABLE * width:.0f}px"
     return (
-        f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {width:.0f} {height:.0f}" style="max-width: {width:.0f}px; min-width: {READABLE * width:.0f}px">'
+        f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {width:.0f} {height:.0f}" style="{fits}">'
         f"{TIP}{''.join(parts)}</svg>"
     )
 

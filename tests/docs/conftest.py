@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))  # as MkDocs does for its hooks: the package `generate` is found there
@@ -50,13 +49,11 @@ def browser() -> Iterator[Browser]:
 
     One for each module: while it is open, asyncio takes its loop for running, which other tests must not meet.
     """
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
+    from generate.browser import executable, launch
+
+    if executable() is None:
         pytest.skip("no Chromium is installed")
-    with (
-        sync_playwright() as driver,
-        driver.chromium.launch(executable_path=found, args=["--no-sandbox"]) as one,
-    ):
+    with launch() as one:
         yield one
 
 
