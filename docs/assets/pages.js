@@ -5,25 +5,22 @@ function kind(scroller) {
   return KINDS[(scroller.matches("code") ? scroller : scroller.querySelector("table, math, svg"))?.tagName.toUpperCase()] ?? "Text";
 }
 
-function reach(inside) {
-  for (const each of inside.querySelectorAll(":is(article, details) :not(math *, svg *)")) {
-    if (!/auto|scroll/.test(getComputedStyle(each).overflowX)) continue;
-    if (each.scrollWidth > each.clientWidth + 1) {
-      each.tabIndex = 0;
-      each.role = "group";
-      each.ariaLabel = `${kind(each)}, scrolls sideways`;
-    } else for (const name of ["tabindex", "role", "aria-label"]) each.removeAttribute(name);
+const reach = new ResizeObserver((seen) => {
+  for (const { target } of seen) {
+    if (target.scrollWidth > target.clientWidth + 1) {
+      target.tabIndex = 0;
+      target.role = "group";
+      target.ariaLabel = `${kind(target)}, scrolls sideways`;
+    } else for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
   }
-}
+});
 
 addEventListener("load", () => {
-  reach(document);
+  for (const each of document.querySelectorAll("article :not(math *, svg *)"))
+    if (/auto|scroll/.test(getComputedStyle(each).overflowX)) reach.observe(each);
   // A button that copies code is no landmark of the page.
   for (const each of document.querySelectorAll(".md-code__nav")) each.role = "none";
 });
-addEventListener("resize", () => reach(document));
-addEventListener("change", () => reach(document)); // another tab
-addEventListener("toggle", (event) => reach(event.target), true);
 
 // On a phone, what is for reference is closed, and derivations are; where there is room the former has no line to close it by.
 const phone = matchMedia("(max-width: 44em)");

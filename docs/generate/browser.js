@@ -27,7 +27,7 @@
     const size = parseFloat(getComputedStyle(e).fontSize) * Math.hypot(a, b);
     if (size < 7) faults.add(`a letter of ${size.toFixed(1)} px, "${text.data.trim()}": ${place(e)}`);
   }
-  for (const link of document.querySelectorAll("article a[href]:not(.headerlink)")) {
+  for (const link of document.querySelectorAll("article a[href]:not(.headerlink, .tabbed-labels a)")) {
     if (!link.textContent.trim() || !seen(link)) continue;
     const isTold = (e) => {
       const style = getComputedStyle(e);

@@ -22,14 +22,13 @@ PHONE, WIDE = 390, 1280
 """Widths in pixels at which pages are looked at."""
 HEIGHT = 844
 FAULTS = Path(__file__).with_suffix(".js").read_text("utf-8")
-UNFOLD = """async () => {
+UNFOLD = """() => {
   const shown = Object.assign(document.createElement("style"), { textContent: ".tabbed-block { display: block !important }" });
   document.head.append(shown);
   for (const each of document.querySelectorAll("details")) each.open = true;
-  dispatchEvent(new Event("change"));
 }"""
-SETTLE = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))"
-"""Until what reacts to a toggle or to another width has done so."""
+SETTLE = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+"""Until what reacts to other sizes has done so."""
 AXE = """async () => {
   const { violations } = await axe.run({ exclude: [["math"]] }, { preload: false, resultTypes: ["violations"] });
   return violations.flatMap(({ id, nodes }) =>
