@@ -27,7 +27,9 @@ UNFOLD = """() => {
   document.head.append(shown);
   for (const each of document.querySelectorAll("details")) each.open = true;
 }"""
-SETTLE = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+SETTLE = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+)
 """Until what reacts to other sizes has done so."""
 AXE = """async () => {
   const { violations } = await axe.run({ exclude: [["math"]] }, { preload: false, resultTypes: ["violations"] });
