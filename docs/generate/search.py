@@ -26,6 +26,8 @@ ASKED = {
 def leave_out(html: str, page: str) -> str:
     """HTML in which the parts that nobody looks for are marked as left out of the index."""
     html = UNSOUGHT.sub(r"<\1 data-search-exclude", html)
+    if page.startswith("reference/"):  # of a docstring, what it begins with
+        html = re.sub(r"(</p>\s*)<p>", r"\1<p data-search-exclude>", html)
     return re.sub(r"<(h[23]|table)\b", r"<\1 data-search-exclude", html) if TABLES.fullmatch(page) else html
 
 
