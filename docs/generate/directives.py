@@ -28,6 +28,7 @@ from . import (
     landscape,
     law,
     lengths,
+    notation,
     peers,
     real_weights,
     refusals,
@@ -127,6 +128,7 @@ def counted(what: str) -> str:
 
 DIRECTIVES: dict[str, Callable[..., str]] = {
     "bibliography": bibliography.entries,
+    "notation": notation.tables,
     "catalogue": catalogue,
     "statement": shown,
     "matrix": book.matrix_form,

@@ -230,16 +230,20 @@ def conventions_table(formula: Formula | Procedure) -> str:
     return table(("Convention", "Option", "Meaning", "Followed by"), rows, "conventions")
 
 
-def symbols_table(formula: Formula) -> str:
-    """Every symbol with what it means, the set it is from, and its part: an input's role, or the line that defines it."""
-    rows = [
-        _size_row(formula, item, "size") if isinstance(item, sympy.Symbol) else _row(item, _role(item))
+def symbols(formula: Formula) -> dict[str, tuple[str, str, str, str]]:
+    """Every symbol by its name in the statement: its letter, what it means, the set it is from, and its part: an input's role,
+    or the line that defines it.
+    """
+    rows = {
+        str(item): _size_row(formula, item, "size")
+        if isinstance(item, sympy.Symbol)
+        else _row(item, _role(item))
         for item in formula.inputs
-    ]
-    rows += [
-        (inline(latex(c)), prose(c.meaning), inline(rf"= {_shown(v)}"), "constant")
+    }
+    rows |= {
+        str(c): (inline(latex(c)), prose(c.meaning), inline(rf"= {_shown(v)}"), "constant")
         for c, v in formula.constants.items()
-    ]
+    }
     outputs = {t.name for t in formula.outputs}
     defined: dict[str, tuple[Tensor, list[str]]] = {}
     for place, line in enumerate(own_lines(formula, formula.choose()), start=1):
@@ -248,11 +252,15 @@ def symbols_table(formula: Formula) -> str:
         where = f"line {', '.join(places)}"
         if name in outputs:
             where = f"{'result' if formula.law is None else 'law of the result'}, {where}"
-        rows.append(_row(tensor, where))
-    listed = {str(i) for i in formula.inputs}
-    names = sorted({s for s in sizes_of(formula) if s.name not in listed}, key=lambda s: s.name)
-    rows += [_size_row(formula, s, "read off the shapes") for s in names]
-    return table(("Symbol", "Meaning", "In", "Part"), rows, "symbols")
+        rows[name] = _row(tensor, where)
+    for size in sorted((s for s in sizes_of(formula) if s.name not in rows), key=lambda s: s.name):
+        rows[size.name] = _size_row(formula, size, "read off the shapes")
+    return rows
+
+
+def symbols_table(formula: Formula) -> str:
+    """``symbols`` as a table."""
+    return table(("Symbol", "Meaning", "In", "Part"), symbols(formula).values(), "symbols")
 
 
 def roles(formula: Formula) -> str:

@@ -134,7 +134,9 @@ def probe(
     W, b = fit((x - mu) / sigma, labels, classes, steps)
     logits = (asked - mu) / sigma @ W + b
     return _answer(
-        torch.stack([F.cross_entropy(logits, expected, reduction="none"), (logits.argmax(-1) == expected).float()], -1)
+        torch.stack(
+            [F.cross_entropy(logits, expected, reduction="none"), (logits.argmax(-1) == expected).float()], -1
+        )
     )
 
 
@@ -146,7 +148,10 @@ def _answer(each: Tensor) -> Answer:
 def measure(run: Run, shares: str) -> tuple[Measured, Rows]:
     """All that is measured of a model; and what was read of held-out files."""
     evaluated = run.settings.training.evaluated
-    learned, rows = (read(run, corpus, n) for corpus, n in ((run.text.training, 2 * evaluated), (run.text.held_out, evaluated)))
+    learned, rows = (
+        read(run, corpus, n)
+        for corpus, n in ((run.text.training, 2 * evaluated), (run.text.held_out, evaluated))
+    )
     frequent = torch.bincount(learned.right_hand[learned.right_hand >= len(SPECIAL)]).topk(FREQUENT).indices
     number = torch.full((len(run.text.pieces),), -1).scatter(0, frequent, torch.arange(FREQUENT))
     labels, expected = number[learned.right_hand], number[rows.right_hand]
@@ -156,7 +161,13 @@ def measure(run: Run, shares: str) -> tuple[Measured, Rows]:
         false=_answer(rows.answers["false"][rows.false]),
         plain=_answer(rows.answers["plain"]),
         right_hand={
-            name: probe(x[labels >= 0], labels[labels >= 0], rows.plain[name][expected >= 0], expected[expected >= 0], FREQUENT)
+            name: probe(
+                x[labels >= 0],
+                labels[labels >= 0],
+                rows.plain[name][expected >= 0],
+                expected[expected >= 0],
+                FREQUENT,
+            )
             for name, x in learned.plain.items()
         },
         falsehood={
@@ -172,14 +183,20 @@ def compare(settings: Settings, text: Prepared, say: Callable[[str], object] = l
     begun, models = time.process_time(), list[Measured]()
     for shares, all_masked in SHARES.items():
         run = Run(
-            replace(settings, data=replace(settings.data, all_masked=all_masked)), text, Processes(0, 1, torch.device("cpu"))
+            replace(settings, data=replace(settings.data, all_masked=all_masked)),
+            text,
+            Processes(0, 1, torch.device("cpu")),
         )
         run.train()
         measured, rows = measure(run, shares)
         models.append(measured)
         say(line(measured))
     return Result(
-        settings.state(), len(rows.words), int(rows.false.sum()), models, round(time.process_time() - begun, 1)
+        settings.state(),
+        len(rows.words),
+        int(rows.false.sum()),
+        models,
+        round(time.process_time() - begun, 1),
     )
 
 
@@ -204,7 +221,10 @@ def recorded(path: Path) -> tuple[Result, dict[str, Any]]:
         Measured(
             each["shares"],
             *(Answer(*each[name]) for name in ("hidden", "false", "plain")),
-            *({layer: Answer(*answer) for layer, answer in each[name].items()} for name in ("right_hand", "falsehood")),
+            *(
+                {layer: Answer(*answer) for layer, answer in each[name].items()}
+                for name in ("right_hand", "falsehood")
+            ),
         )
         for each in found.pop("models")
     ]
@@ -216,8 +236,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m examples.pretrain_bert.shares", description=(described.__doc__ or "").split("\n\n")[0]
     )
-    parser.add_argument("--config", type=Path, default=SMALL, metavar="FILE", help="TOML (the small one that is shipped)")
-    parser.add_argument("--seed", type=recording.seed, default=0, help="of weights, rows and hidden words (%(default)s)")
+    parser.add_argument(
+        "--config", type=Path, default=SMALL, metavar="FILE", help="TOML (the small one that is shipped)"
+    )
+    parser.add_argument(
+        "--seed", type=recording.seed, default=0, help="of weights, rows and hidden words (%(default)s)"
+    )
     parser.add_argument("--steps", type=int, default=1000, help="of training (%(default)s)")
     recording.add_outputs(parser)
     given = recording.parse(parser, arguments, steps=1)
@@ -228,7 +252,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         result = compare(settings, prepare(settings, folder), lambda line: print(line, flush=True))
     except ValueError as error:
         parser.error(str(error))
-    print(f"{result.words:,} words, {result.false:,} of them false; {result.processor:.0f} seconds of processor time")
+    print(
+        f"{result.words:,} words, {result.false:,} of them false; {result.processor:.0f} seconds of processor time"
+    )
     if given.record:
         recording.write(asdict(result), given.record)
 
