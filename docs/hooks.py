@@ -20,7 +20,7 @@ from mkdocs.structure.files import File
 sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # spec, impl and verify, where the distribution is not installed
-from generate import book, directives, glossary, notebooks, pages, procedure_page
+from generate import book, directives, glossary, notebooks, pages, printing, procedure_page
 from generate.caching import Cache
 from generate.holding import Held
 from generate.markup import maths
@@ -83,7 +83,8 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the font with what the pages show, and the notebooks; drop what no page was made from."""
+    """Write the book on one page, the notebooks, and the font with what the pages show; drop what no page was made from."""
+    printing.write(Path(config.site_dir))
     package = find_spec("ziamath")
     assert package is not None
     assert package.submodule_search_locations

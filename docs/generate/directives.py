@@ -30,6 +30,7 @@ from . import (
     lengths,
     notation,
     peers,
+    printing,
     real_weights,
     refusals,
     rules,
@@ -129,6 +130,7 @@ def counted(what: str) -> str:
 DIRECTIVES: dict[str, Callable[..., str]] = {
     "bibliography": bibliography.entries,
     "notation": notation.tables,
+    "whole_book": printing.contents,
     "catalogue": catalogue,
     "statement": shown,
     "matrix": book.matrix_form,
