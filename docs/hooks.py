@@ -23,7 +23,7 @@ sys.path.insert(
 from generate import book, directives, glossary, notebooks, pages, printing, procedure_page
 from generate.caching import Cache
 from generate.holding import Held
-from generate.markup import maths
+from generate.markup import letters, maths
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -71,10 +71,10 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Put MathML instead of every formula that stands in prose."""
+    """Put MathML instead of every formula and every letter of a statement that stands in prose."""
     html = html.replace('<details class="abstract"', '<details data-search-exclude class="abstract"')
     html = MARKED.sub(lambda found: maths(unescape(found[3]), found[2] == "["), html)
-    return HELD.release_maths(html)
+    return letters(HELD.release_maths(html))
 
 
 def on_post_page(output: str, **_: Any) -> str:

@@ -71,8 +71,8 @@ def statements() -> dict[str, list[Formula | Procedure]]:
 
 
 def title_of(subject: str) -> str:
-    """A subject's name on a page."""
-    return subject.capitalize()
+    """A subject's name on a page: what its module calls itself."""
+    return (import_module(f"spec.{subject}").__doc__ or subject).strip().partition(":")[0]
 
 
 def catalogue() -> str:

@@ -24,7 +24,7 @@ from spec.language.render import statement as lines_of
 from spec.language.trees import free_symbols, transform
 
 from . import peers
-from .markup import Line, badge, inline, matrix, prose, statement, tab, table
+from .markup import Line, badge, inline, matrix, prose, statement, tab, table, within
 
 ROLES = {
     "data": "data may have leading batch dimensions",
@@ -122,7 +122,7 @@ def by_convention(formula: Formula) -> str:
 def _appliers(formula: Formula, convention: Convention) -> str:
     """The formulas that a formula applies and that have the convention, as links."""
     return " and ".join(
-        f"[{f.title.lower()}]({f.id}.md)"
+        f"[{within(f.title)}]({f.id}.md)"
         for f in formula.applied
         if not f.auxiliary and any(c.name == convention.name for c in f.conventions)
     )

@@ -13,7 +13,8 @@ PLACE = '<div id="chapters"></div>'
 
 ARTICLE = re.compile(r"<article [^>]*>(.*?)</article>", re.DOTALL)
 LEFT_OUT = re.compile(
-    r'<a class="headerlink".*?</a>|<p><a href="notebooks/.*?</p>|<aside class="md-source-file".*?</aside>', re.DOTALL
+    r'<a class="headerlink".*?</a>|<p><a href="notebooks/.*?</p>|<aside class="md-source-file".*?</aside>',
+    re.DOTALL,
 )
 NAMED = re.compile(r' (id|name)="([^"]+)"')
 LINKED = re.compile(r'(href=")([\w.]*)(#[^"]*)?"')
@@ -35,7 +36,7 @@ def write(folder: Path) -> None:
 
 
 def chapter(folder: Path, name: str) -> str:
-    """A built chapter as a section: all is unfolded, and every name in it begins with the chapter's, so that none occurs twice."""
+    """A built chapter as a section: all is unfolded, and each name begins with the chapter's, so that none occurs twice."""
     page = folder / f"{name}.html"
     found = ARTICLE.search(page.read_text(encoding="utf-8"))
     if found is None:
@@ -43,7 +44,9 @@ def chapter(folder: Path, name: str) -> str:
     text = LEFT_OUT.sub("", found[1]).replace("<details ", "<details open ")
     text = NAMED.sub(rf' \1="{name}-\2"', text)
     text = DRAWN.sub(rf"url(#{name}-\1)", text)
-    return f'<section class="chapter" id="{name}">{LINKED.sub(lambda link: _linked(link, name), text)}</section>'
+    return (
+        f'<section class="chapter" id="{name}">{LINKED.sub(lambda link: _linked(link, name), text)}</section>'
+    )
 
 
 def _linked(link: re.Match[str], name: str) -> str:
@@ -57,5 +60,7 @@ def _linked(link: re.Match[str], name: str) -> str:
 
 def contents() -> str:
     """The chapters' titles, as links into the page, and the place of the chapters."""
-    links = "\n".join(f'- <a href="#{Path(name).stem}">{title}</a>' for name, title in book.chapters().items())
+    links = "\n".join(
+        f'- <a href="#{Path(name).stem}">{title}</a>' for name, title in book.chapters().items()
+    )
     return f"{links}\n\n{PLACE}"
