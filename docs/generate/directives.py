@@ -93,7 +93,7 @@ def catalogue() -> str:
                 )
             )
         parts.append(
-            f"## {title_of(subject)}\n\n{said}\n\n{table(('Formula', 'Theorems', 'Held to it'), rows, 'catalogue')}"
+            f"## {title_of(subject)} {{: #{subject} }}\n\n{said}\n\n{table(('Formula', 'Theorems', 'Held to it'), rows, 'catalogue')}"
         )
     return "\n\n".join(parts)
 

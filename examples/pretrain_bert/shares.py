@@ -242,9 +242,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--seed", type=recording.seed, default=0, help="of weights, rows and hidden words (%(default)s)"
     )
-    parser.add_argument("--steps", type=int, default=1000, help="of training (%(default)s)")
     recording.add_outputs(parser)
-    given = recording.parse(parser, arguments, steps=1)
+    given = recording.parse(parser, arguments)
     try:
         settings = Settings.read(given.config)
         settings = replace(settings, training=replace(settings.training, seed=given.seed, steps=given.steps))
