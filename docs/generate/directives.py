@@ -92,9 +92,8 @@ def catalogue() -> str:
                     ", ".join(held) or badge("stated", "stated", "no implementation is held to it yet"),
                 )
             )
-        parts.append(
-            f"## {title_of(subject)} {{: #{subject} }}\n\n{said}\n\n{table(('Formula', 'Theorems', 'Held to it'), rows, 'catalogue')}"
-        )
+        listed = table(("Formula", "Theorems", "Held to it"), rows, "catalogue")
+        parts.append(f"## {title_of(subject)} {{: #{subject} }}\n\n{said}\n\n{listed}")
     return "\n\n".join(parts)
 
 
