@@ -20,10 +20,10 @@ from mkdocs.structure.files import File
 sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # spec, impl and verify, where the distribution is not installed
-from generate import book, directives, folding, glossary, notebooks, pages, procedure_page, search
+from generate import book, directives, folding, glossary, notebooks, pages, printing, procedure_page, search
 from generate.caching import Cache
 from generate.holding import Held
-from generate.markup import maths
+from generate.markup import letters, maths
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -72,11 +72,11 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Put MathML instead of every formula that stands in prose; mark what the search leaves out."""
+    """Set formulas and letters of statements that stand in prose; mark what the search leaves out."""
     html = folding.fold(search.leave_out(html, page.file.src_uri))
     html = html.replace("<th></th>", "<td></td>")  # a table's corner is no heading
     html = MARKED.sub(_set, html)
-    return HELD.release_maths(html)
+    return letters(HELD.release_maths(html))
 
 
 def _set(found: re.Match[str]) -> str:
@@ -92,7 +92,8 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the font with what the pages show, and the notebooks; drop what no page was made from."""
+    """Write the book on one page, the notebooks, and the font with what the pages show; drop what no page was made from."""
+    printing.write(Path(config.site_dir))
     package = find_spec("ziamath")
     assert package is not None
     assert package.submodule_search_locations

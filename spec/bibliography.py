@@ -179,6 +179,7 @@ PAPERS = (
         "Karim",
         "Illustrated: Self-Attention",
         2019,
+        "https://towardsdatascience.com/illustrated-self-attention-2d627e33b20a",
         about="an article; its three tokens are worked out in deck S0",
     ),
     Reference(
@@ -187,13 +188,6 @@ PAPERS = (
         "Effective Approaches to Attention-based Neural Machine Translation",
         2015,
         "arXiv:1508.04025",
-    ),
-    Reference(
-        "mikolov2013",
-        "Mikolov, Chen, Corrado & Dean",
-        "Efficient Estimation of Word Representations in Vector Space",
-        2013,
-        "arXiv:1301.3781",
     ),
     Reference(
         "pascanu2013",

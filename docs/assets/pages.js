@@ -30,3 +30,22 @@ function fold() {
 }
 fold();
 phone.addEventListener("change", fold);
+
+// Paper is light, nothing can be unfolded on it, and what is wider does not scroll: it is printed smaller.
+const LETTERS_IN_A_LINE = 58;
+let folded = [], scheme;
+
+addEventListener("beforeprint", () => {
+  for (const each of document.querySelectorAll(".equation math")) {
+    const letters = each.getBoundingClientRect().width / parseFloat(getComputedStyle(each).fontSize);
+    each.style.setProperty("--shrunk", Math.min(1, LETTERS_IN_A_LINE / letters));
+  }
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const each of folded) each.open = true;
+  scheme = document.body.dataset.mdColorScheme;
+  document.body.dataset.mdColorScheme = "default";
+});
+addEventListener("afterprint", () => {
+  for (const each of folded) each.open = false;
+  document.body.dataset.mdColorScheme = scheme;
+});

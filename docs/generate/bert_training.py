@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 
 from examples.finetune import __main__ as finetune
 from examples.pretrain_bert import __main__ as pretrain
+from examples.pretrain_bert import shares
 
 from .drawing import FAINT, ONE, TWO, group
 from .markup import table
@@ -30,6 +31,12 @@ def pretrained(folder: Path = FOLDER) -> tuple[pretrain.Result, dict[str, Any]]:
 def tuned(folder: Path = FOLDER) -> tuple[finetune.Result, dict[str, Any]]:
     """The record of fine-tuning."""
     return finetune.recorded(folder / "finetuning.json")
+
+
+@cache
+def compared(folder: Path = FOLDER) -> tuple[shares.Result, dict[str, Any]]:
+    """The record of 80/10/10 beside 100/0/0."""
+    return shares.recorded(folder / "shares.json")
 
 
 def paint_losses(axes: Axes, result: pretrain.Result, colours: Sequence[str]) -> None:
@@ -80,6 +87,50 @@ def probes() -> str:
     return table(("Features", "Width", "Right, mean", "Worst draw", "Best draw"), rows)
 
 
+def models() -> str:
+    """A model trained with 80/10/10 beside one trained with 100/0/0: what they say, and what probes read."""
+    found = compared()[0].models
+    rows = [
+        ("What stood at a [MASK]", [each.hidden for each in found]),
+        ("The word itself, in plain sight", [each.plain for each in found]),
+        ("What stood where a false word stands", [each.false for each in found]),
+        *(
+            (f"Probe of the {name}: {asked}", [getattr(each, attribute)[layer] for each in found])
+            for attribute, asked in (
+                ("right_hand", "which word stands at the right?"),
+                ("falsehood", "is this word false?"),
+            )
+            for layer, name in (("top", "top layer"), ("embeddings", "embeddings"))
+        ),
+    ]
+    return table(
+        ("Asked for", *(each.shares for each in found)),
+        [
+            (asked, *(f"{each.loss:.2f} nats, {_percent(each.right)} right" for each in said))
+            for asked, said in rows
+        ],
+    )
+
+
+def share(name: str) -> str:
+    """A figure of 80/10/10 beside 100/0/0."""
+    result, made = compared()
+    training = result.settings["training"]
+    first, second = result.models
+    return {
+        "words": f"{result.words:,}".replace(",", " "),
+        "steps": str(training["steps"]),
+        "plain": f"{first.plain.loss:.2f}",
+        "plain_masked": f"{second.plain.loss:.2f}",
+        "hidden": f"{first.hidden.loss:.2f}",
+        "hidden_masked": f"{second.hidden.loss:.2f}",
+        "false": f"{first.false.loss:.2f}",
+        "false_masked": f"{second.false.loss:.2f}",
+        "made": f"seed {training['seed']} alone, recorded {made['day']} with torch {made['torch']}, "
+        f"{result.processor:.0f} seconds of processor time",
+    }[name]
+
+
 def found(name: str) -> str:
     """A figure of pre-training."""
     result, made = pretrained()
@@ -119,9 +170,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-PARTS = {"curve": curve, "heads": heads, "probes": probes}
+PARTS = {"curve": curve, "heads": heads, "probes": probes, "models": models}
+FIGURES = {"pretrained": found, "tuned": setting, "share": share}
 
 
 def part(name: str, figure: str = "") -> str:
-    """What ``{{ bert name }}`` stands for; ``{{ bert pretrained NAME }}`` and ``{{ bert tuned NAME }}`` are figures."""
-    return PARTS[name]() if name in PARTS else {"pretrained": found, "tuned": setting}[name](figure)
+    """What ``{{ bert name }}`` stands for; ``{{ bert pretrained NAME }}``, ``{{ bert tuned NAME }}`` and
+    ``{{ bert share NAME }}`` are figures.
+    """
+    return PARTS[name]() if name in PARTS else FIGURES[name](figure)

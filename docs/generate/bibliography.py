@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from spec.bibliography import DECKS, PAPERS
-from spec.language.formula import Reference, Source
+from spec.language.formula import Formula, Reference, Source
+from spec.language.procedure import Procedure
 from spec.language.registry import statement, statement_ids
 
 from .markup import code
@@ -17,6 +18,12 @@ def cited(source: Source) -> str:
     name = f"Lecture deck {work.key}" if work in DECKS else work.short
     detail = f", {escape(source.detail)}" if source.detail else ""
     return f'<a href="bibliography.html#{work.key.lower()}">{escape(name)}</a>{detail}'
+
+
+def citations(stated: Formula | Procedure) -> list[Source]:
+    """What a statement's page cites: where it is taken from, and where its worked numbers are printed."""
+    worked = stated.worked if isinstance(stated, Formula) else ()
+    return [*stated.sources, *(example.source for example in worked if example.source)]
 
 
 def entries(kind: str) -> str:
@@ -31,7 +38,7 @@ def _entry(work: Reference) -> str:
     text = f"{label}{escape(work.authors)}{year}: <i>{escape(work.title)}</i>{about}."
     if work.link:
         text += f' <a href="{_address(work.link)}">{escape(work.link)}</a>.'
-    uses = [i for i in statement_ids() if any(s.reference is work for s in statement(i).sources)]
+    uses = [i for i in statement_ids() if any(s.reference is work for s in citations(statement(i)))]
     links = ", ".join(f'<a href="{i}.html">{code(i)}</a>' for i in uses)
     return f'- <span id="{work.key.lower()}"></span>{text}' + (f" Cited by {links}." if uses else "")
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from spec.language.formula import Formula
 from spec.language.registry import find, formulas
 from spec.language.render import claim_text, hypotheses, matrices, python
-from spec.language.render.matrices.forms import equations, summarise
+from spec.language.render.matrices.reading import Equation
 from spec.language.render.matrices.terms import Entry
-from spec.language.theorem import Assurance
+from spec.language.theorem import Assurance, Theorem
+from spec.language.trees import refs
 
 from . import examples, source, theorems, worked
 from .derivations import anchor
 from .markup import Line, code, inline, sentence, statement
 
 DOCS = Path(__file__).parents[1]
-FEW, SHORT = 6, 160
-"""Lines of a matrix form, and signs of its LaTeX, that are read at a glance."""
-NEXT = r",\quad "
-"""What stands between an equation and the next one, or the range of its indices."""
+LINES, NAMES, FEW = 7, 7, 2
+"""What is read at a glance: so many equations, each of at most so many names and numbers; or in short so few, of so many names
+together.
+"""
 TITLE = re.compile(r"^title: (.+)$", re.MULTILINE)
 
 
@@ -80,20 +82,21 @@ def matrix_form(formula_id: str) -> str:
     such form.
     """
     formula = find(formula_id)
-    every, short = matrices.matrix_form(formula), matrices.summary(formula)
-    long = len(every) > FEW + 1 or max(map(len, every), default=0) > SHORT
-    if short and (long or (len(short) <= SHORT and not _leaves_open(formula))):
-        every = short.split(NEXT)
-    elif long:
-        return ""
-    return statement(Line("", *each.split(NEXT, 1)) for each in every) if every else ""
+    every, short = matrices.equations(formula), matrices.summarise(formula)
+    lengths = [matrices.length(one.right) for one in short]
+    is_long = len(every) > LINES or any(matrices.length(one.right) > NAMES for one in every)
+    is_brief = 1 <= len(short) <= FEW and sum(lengths) <= NAMES
+    if (is_brief and not _leaves_open(every, short)) or (short and is_long):
+        shown = matrices.summary(formula)
+    else:
+        shown = [] if is_long else matrices.matrix_form(formula)
+    return statement(Line("", *each) for each in shown) if shown else ""
 
 
-def _leaves_open(formula: Formula) -> bool:
+def _leaves_open(every: Sequence[Equation], short: Sequence[Equation]) -> bool:
     """Whether the form in short reads an array that only the other lines define."""
-    short = summarise(formula)
     defined = {one.left.tensor.name for one in short}
-    others = {one.left.tensor.name for one in equations(formula)} - defined
+    others = {one.left.tensor.name for one in every} - defined
     parts = (part for one in short for part in one.right.walk())
     return any(isinstance(part, Entry) and part.tensor.name in others for part in parts)
 
@@ -116,7 +119,7 @@ def worked_example(formula_id: str, which: str = "1") -> str:
 
 
 def theorem(formula_id: str, name: str) -> str:
-    """A theorem: what it says, how sure it is, and where its derivation stands."""
+    """A theorem: what it says, how sure it is, where its derivation stands, and what the letters abbreviate that are its own."""
     formula = find(formula_id)
     stated = formula.theorems[name]
     assurance = Assurance[theorems.made(f"{formula_id}.{name}")["assurance"]]
@@ -127,7 +130,20 @@ def theorem(formula_id: str, name: str) -> str:
     ]
     place = f"[derivation]({formula_id}.md#{anchor(name)})"
     head = f"{theorems.mark(assurance)} {sentence(stated.title).rstrip('.')} ({place})."
-    return "\n\n".join(part for part in (head, said, statement(claims)) if part)
+    letters = _abbreviated(formula, stated)
+    where = f"Here\n\n{theorems.abbreviations(formula, letters)}" if letters else ""
+    return "\n\n".join(part for part in (head, said, statement(claims), where) if part)
+
+
+def _abbreviated(formula: Formula, stated: Theorem) -> set[str]:
+    """The abbreviations that a theorem's claims name, and those that these are made of."""
+    waiting = [part for claim in stated.claims for part in (claim.left, claim.right, claim.where)]
+    found = set[str]()
+    while waiting:
+        new = {ref.tensor.name for ref in refs(waiting.pop())} & formula.abbreviations.keys() - found
+        found |= new
+        waiting += [formula.abbreviations[name].right for name in new]
+    return found
 
 
 __all__ = [

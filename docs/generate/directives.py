@@ -29,7 +29,9 @@ from . import (
     landscape,
     law,
     lengths,
+    notation,
     peers,
+    printing,
     real_weights,
     refusals,
     rules,
@@ -70,8 +72,8 @@ def statements() -> dict[str, list[Formula | Procedure]]:
 
 
 def title_of(subject: str) -> str:
-    """A subject's name on a page."""
-    return subject.capitalize()
+    """A subject's name on a page: what its module calls itself."""
+    return (import_module(f"spec.{subject}").__doc__ or subject).strip().partition(":")[0]
 
 
 def catalogue() -> str:
@@ -91,9 +93,8 @@ def catalogue() -> str:
                     ", ".join(held) or badge("stated", "stated", "no implementation is held to it yet"),
                 )
             )
-        parts.append(
-            f"## {title_of(subject)}\n\n{said}\n\n{table(('Formula', 'Theorems', 'Held to it'), rows, 'catalogue')}"
-        )
+        listed = table(("Formula", "Theorems", "Held to it"), rows, "catalogue")
+        parts.append(f"## {title_of(subject)} {{: #{subject} }}\n\n{said}\n\n{listed}")
     return "\n\n".join(parts)
 
 
@@ -128,6 +129,8 @@ def counted(what: str) -> str:
 
 DIRECTIVES: dict[str, Callable[..., str]] = {
     "bibliography": bibliography.entries,
+    "notation": notation.tables,
+    "whole_book": printing.contents,
     "catalogue": catalogue,
     "statement": shown,
     "matrix": book.matrix_form,

@@ -24,7 +24,7 @@ from spec.language.render import statement as lines_of
 from spec.language.trees import free_symbols, transform
 
 from . import peers
-from .markup import Line, badge, inline, matrix, prose, statement, tab, table
+from .markup import Line, badge, inline, matrix, prose, statement, tab, table, within
 
 ROLES = {
     "data": "data may have leading batch dimensions",
@@ -122,7 +122,7 @@ def by_convention(formula: Formula) -> str:
 def _appliers(formula: Formula, convention: Convention) -> str:
     """The formulas that a formula applies and that have the convention, as links."""
     return " and ".join(
-        f"[{f.title.lower()}]({f.id}.md)"
+        f"[{within(f.title)}]({f.id}.md)"
         for f in formula.applied
         if not f.auxiliary and any(c.name == convention.name for c in f.conventions)
     )
@@ -230,16 +230,20 @@ def conventions_table(formula: Formula | Procedure) -> str:
     return table(("Convention", "Option", "Meaning", "Followed by"), rows, "conventions")
 
 
-def symbols_table(formula: Formula) -> str:
-    """Every symbol with what it means, the set it is from, and its part: an input's role, or the line that defines it."""
-    rows = [
-        _size_row(formula, item, "size") if isinstance(item, sympy.Symbol) else _row(item, _role(item))
+def symbols(formula: Formula) -> dict[str, tuple[str, str, str, str]]:
+    """Every symbol by its name in the statement: its letter, what it means, the set it is from, and its part: an input's role,
+    or the line that defines it.
+    """
+    rows = {
+        str(item): _size_row(formula, item, "size")
+        if isinstance(item, sympy.Symbol)
+        else _row(item, _role(item))
         for item in formula.inputs
-    ]
-    rows += [
-        (inline(latex(c)), prose(c.meaning), inline(rf"= {_shown(v)}"), "constant")
+    }
+    rows |= {
+        str(c): (inline(latex(c)), prose(c.meaning), inline(rf"= {_shown(v)}"), "constant")
         for c, v in formula.constants.items()
-    ]
+    }
     outputs = {t.name for t in formula.outputs}
     defined: dict[str, tuple[Tensor, list[str]]] = {}
     for place, line in enumerate(own_lines(formula, formula.choose()), start=1):
@@ -248,11 +252,15 @@ def symbols_table(formula: Formula) -> str:
         where = f"line {', '.join(places)}"
         if name in outputs:
             where = f"{'result' if formula.law is None else 'law of the result'}, {where}"
-        rows.append(_row(tensor, where))
-    listed = {str(i) for i in formula.inputs}
-    names = sorted({s for s in sizes_of(formula) if s.name not in listed}, key=lambda s: s.name)
-    rows += [_size_row(formula, s, "read off the shapes") for s in names]
-    return table(("Symbol", "Meaning", "In", "Part"), rows, "symbols")
+        rows[name] = _row(tensor, where)
+    for size in sorted((s for s in sizes_of(formula) if s.name not in rows), key=lambda s: s.name):
+        rows[size.name] = _size_row(formula, size, "read off the shapes")
+    return rows
+
+
+def symbols_table(formula: Formula) -> str:
+    """``symbols`` as a table."""
+    return table(("Symbol", "Meaning", "In", "Part"), symbols(formula).values(), "symbols")
 
 
 def roles(formula: Formula) -> str:

@@ -9,7 +9,10 @@ from functools import cache
 from html import escape
 from textwrap import indent
 
+import sympy
 from latex2mathml.converter import convert
+
+from spec.language.render import latex as latex_of
 
 __all__ = [
     "Line",
@@ -18,6 +21,7 @@ __all__ = [
     "escape",
     "folded",
     "inline",
+    "letters",
     "matrix",
     "maths",
     "number",
@@ -26,10 +30,17 @@ __all__ = [
     "statement",
     "tab",
     "table",
+    "within",
 ]
 
 WORD = re.compile(r"[A-Za-z][a-z]+(?:[-'’][a-z]+)*[,:;.]?")
 """A word of the language, rather than a symbol: more than one letter, and none with an index, an exponent or a bracket."""
+KEPT = re.compile(r"<(math|pre|code|svg|script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
+"""Parts of HTML that are no text to be read, or are set already: elements with all that is in them, and tags."""
+LETTER = re.compile(
+    r"(?<![\w.])((?:[A-Za-zα-ωΑ-Ω]|alpha|beta|gamma|epsilon|omega|rho|sigma|tau|theta)_[A-Za-z0-9]+)(?![\w(])"
+)
+"""A letter of a statement with its index, as one types it."""
 FUNCTIONS = {"cos", "exp", "ln", "log", "max", "min", "sin", "tanh"}
 SAID_OF_SYMBOLS = {"and", "has", "is", "minus", "or", "plus", "times"}
 """What follows the letter "a" where it is not the article."""
@@ -55,6 +66,19 @@ def inline(latex: str) -> str:
     return maths(latex)
 
 
+def letters(html: str) -> str:
+    """HTML in which the letters with an index that stand in its text, such as W_o and d_k, are set as the statement sets them."""
+    parts, place = list[str](), 0
+    for kept in KEPT.finditer(html):
+        parts += [_set(html[place : kept.start()]), kept[0]]
+        place = kept.end()
+    return "".join([*parts, _set(html[place:])])
+
+
+def _set(text: str) -> str:
+    return LETTER.sub(lambda found: inline(latex_of(sympy.Symbol(found[1]))), text) if "_" in text else text
+
+
 def code(text: str) -> str:
     """Text in the letters of code."""
     return f"<code>{escape(text)}</code>"
@@ -74,6 +98,12 @@ def sentence(text: str) -> str:
     if article or (WORD.fullmatch(first) and first not in FUNCTIONS):
         return text[0].upper() + text[1:]
     return text
+
+
+def within(title: str) -> str:
+    """A title as it stands in a sentence: "Add and norm" is "add and norm", "BERT's layer" and "Luong's step" stay."""
+    first = title.split(" ")[0]
+    return title[0].lower() + title[1:] if WORD.fullmatch(first) and "'" not in first else title
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 from html import escape
@@ -47,17 +48,24 @@ def _abbreviations(formula: Formula) -> list[str]:
     """What the theorems abbreviate, each letter with its meaning; nothing where they abbreviate nothing."""
     if not formula.abbreviations:
         return []
+    words = "The letters of the statement keep their meaning; besides, the theorems abbreviate"
+    said = " ".join(filter(None, (words, describe_abbreviations(formula, code)))) + ":"
+    return [said, abbreviations(formula, formula.abbreviations)]
+
+
+def abbreviations(formula: Formula, names: Collection[str]) -> str:
+    """Lines that say what these letters of a formula's theorems stand for, each with its meaning."""
     ours = formula.choose()
     lines = [
-        replace(line, right=apply_conventions(line.right, ours)) for line in formula.abbreviations.values()
+        replace(line, right=apply_conventions(line.right, ours))
+        for name, line in formula.abbreviations.items()
+        if name in names
     ]
     rows = (
         row(maths(x.equation, True), escape(line.left.tensor.meaning), x.ranges)
         for line, x in zip(lines, number_lines(lines, "latex"), strict=True)
     )
-    words = "The letters of the statement keep their meaning; besides, the theorems abbreviate"
-    said = " ".join(filter(None, (words, describe_abbreviations(formula, code)))) + ":"
-    return [said, f'<div class="derivation letters" data-search-exclude>{"".join(rows)}</div>']
+    return f'<div class="derivation letters" data-search-exclude>{"".join(rows)}</div>'
 
 
 def _helpers(formula: Formula) -> list[str]:

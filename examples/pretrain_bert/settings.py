@@ -36,7 +36,9 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Data:
-    """How rows are drawn: the choices of ``impl.bert.data``. ``copies`` 0 draws anew each time."""
+    """How rows are drawn: the choices of ``impl.bert.data``. ``copies`` 0 draws anew each time; ``all_masked`` has every
+    selected word become [MASK], none a random word, and none stay.
+    """
 
     max_length: int = 128
     task: Literal["next", "order", "none"] = "next"
@@ -45,6 +47,7 @@ class Data:
     short: float = 0.1
     whole_words: bool = False
     selection: Selection = "bernoulli"
+    all_masked: bool = False
     copies: int = 0
     workers: int = 0
 

@@ -53,6 +53,15 @@ class Point:
     quality: Quality
 
 
+class AllMasked(Corruption):
+    """The same words are selected, and every one of them becomes [MASK]: 100/0/0 where BERT has 80/10/10."""
+
+    def __call__(self, ids: Tensor, special: Tensor, generator: Generator) -> tuple[Tensor, Tensor]:
+        """(corrupted, labels)."""
+        _, labels = super().__call__(ids, special, generator)
+        return torch.where(labels == IGNORED, ids, self.mask_id), labels
+
+
 class Run:
     """A model in training, with all that its next step depends on: what a checkpoint holds."""
 
@@ -67,7 +76,7 @@ class Run:
             self.optimizer,
             lambda done: min((done + 1) / max(s.warmup, 1), (s.steps - done) / max(s.steps - s.warmup, 1)),
         )
-        self.batches = self._batches(text.training, epochs=None, copies=settings.data.copies or None)
+        self.batches = self.stream(text.training, epochs=None, copies=settings.data.copies or None)
         self.step, self.seconds, self.processor = 0, 0.0, 0.0
         self.losses: list[float] = []
         self.curve: list[Point] = []
@@ -118,7 +127,7 @@ class Run:
         # Sums: of losses, of what is right, of how many there are; for words and for sentences.
         sums = torch.zeros(2, 3, dtype=torch.float64)
         with torch.no_grad():
-            for batch in self._held_out():
+            for batch in self.held_out():
                 hidden = batch.labels != IGNORED
                 found = self._call(batch, at=hidden.to(self.processes.device))
                 words, sentences = found if self.second else (found, None)
@@ -138,7 +147,7 @@ class Run:
         shares = counts / counts.sum()
         entropy = -(shares * shares.clamp(min=1e-300).log()).sum().item()
         smooth = ((counts + 1) / (counts + 1).sum()).log()
-        labels = torch.cat([batch.labels[batch.labels != IGNORED] for batch in self._held_out(shared=False)])
+        labels = torch.cat([batch.labels[batch.labels != IGNORED] for batch in self.held_out(shared=False)])
         return entropy, -smooth[labels].mean().item()
 
     def save(self, path: Path) -> None:
@@ -214,10 +223,12 @@ class Run:
         segments = batch.segments.to(device) if self.module.config.segments == 2 else None
         return self.model(batch.ids.to(device), segments, batch.mask.to(device), **given)
 
-    def _batches(self, corpus: Corpus, *, shared: bool = True, **given: Any) -> Batches:
+    def stream(self, corpus: Corpus, *, shared: bool = True, **given: Any) -> Batches:
+        """Batches of a corpus, as the settings have them; ``given`` is what else ``PairStream`` is told."""
         d, s, pieces = self.settings.data, self.settings.training, self.text.pieces
         words = self.text.continues if d.whole_words else None
-        corruption = Corruption(pieces.mask_id, len(pieces), d.selection, words)
+        kind = AllMasked if d.all_masked else Corruption
+        corruption = kind(pieces.mask_id, len(pieces), d.selection, words)
         if shared:
             given |= {"rank": self.processes.rank, "ranks": self.processes.ranks}
         special = {"cls": pieces.cls_id, "sep": pieces.sep_id}
@@ -225,9 +236,9 @@ class Run:
         pin = self.processes.device.type == "cuda"
         return Batches(stream, Collator(pieces.padding_id), d.workers, pin_memory=pin)
 
-    def _held_out(self, *, shared: bool = True) -> Iterator[Batch]:
+    def held_out(self, *, shared: bool = True) -> Iterator[Batch]:
         """Always the same batches; ``shared`` among the processes."""
-        batches = self._batches(self.text.held_out, shared=shared, epochs=None, copies=1)
+        batches = self.stream(self.text.held_out, shared=shared, epochs=None, copies=1)
         for _, batch in zip(range(self.settings.training.evaluated), batches, strict=False):
             yield batch
 

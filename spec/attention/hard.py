@@ -75,6 +75,7 @@ hard = Formula(
     sources=(
         deck(2, "soft vs hard attention: features randomly sampled with respect to the attention map"),
         paper("xu2015", "section 4.1, stochastic “hard” attention"),
+        paper("williams1992", "section 3, the characteristic eligibility: the gradient of log aᵢⱼ"),
     ),
     worked=(
         Worked(

@@ -38,6 +38,21 @@ def test_pre_training_came_below_the_entropy() -> None:
     assert result.quality.words < min(result.entropy, result.unigram)
 
 
+def test_what_the_chapter_claims_of_the_shares_is_what_was_recorded() -> None:
+    """A word in plain sight costs as much as a hidden one who never had to say it; at false words the other model pays more; and
+    no probe of the top layer tells false words better than one of the embeddings.
+    """
+    usual, masked = bert_training.compared()[0].models
+    assert usual.plain.loss < 0.5 * masked.plain.loss
+    assert masked.plain.loss == pytest.approx(masked.hidden.loss, abs=0.01)
+    assert usual.false.loss > masked.false.loss
+    for each in (usual, masked):
+        assert each.falsehood["top"].right <= each.falsehood["embeddings"].right
+    table = bert_training.models()
+    for answer in (usual.hidden, masked.plain, usual.right_hand["top"]):
+        assert f"{answer.loss:.2f} nats, {100 * answer.right:.1f} % right" in table
+
+
 def test_the_figure_is_the_same_every_time_and_takes_the_pages_colours() -> None:
     """With nothing in it that Markdown would take apart."""
     first, second = bert_training.part("curve"), bert_training.part("curve")

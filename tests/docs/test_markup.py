@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from generate.markup import sentence
+import sympy
+from generate.markup import inline, letters, sentence, within
+
+from spec.language.render import latex
 
 
 @pytest.mark.parametrize(
@@ -31,3 +34,32 @@ from generate.markup import sentence
 def test_a_sentence_begins_with_a_capital_unless_with_a_symbol(text: str, shown: str) -> None:
     """A letter that stands for something means another thing in capitals."""
     assert sentence(text) == shown
+
+
+def test_letters_with_an_index_are_set_in_text_alone() -> None:
+    """Not in code, in mathematics or in attributes, and no name of more letters; a letter's name in English is the letter."""
+    html = (
+        '<p title="W_o">W_o, √d_model and γ_1; <code>W_o</code> max_length <b>h·d_v</b> norm_first f_x(y)</p>'
+    )
+    shown = letters(html)
+    for name in ("W_o", "d_model", "γ_1", "d_v"):
+        assert inline(latex(sympy.Symbol(name))) in shown
+    for kept in ('title="W_o"', "<code>W_o</code>", "max_length", "norm_first", "f_x(y)"):
+        assert kept in shown
+    assert shown.count("<math") == 4
+    assert letters(shown) == shown
+    assert "&#x003B3;" in letters("gamma_2")
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("Layer normalization", "layer normalization"),
+        ("BERT's layer", "BERT's layer"),
+        ("Luong's step", "Luong's step"),
+        ("GELU", "GELU"),
+    ],
+)
+def test_a_title_within_a_sentence_begins_small_unless_with_a_name(title: str, shown: str) -> None:
+    """BERT is written BERT."""
+    assert within(title) == shown

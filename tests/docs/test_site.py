@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from generate import derivations, figures, theorems
+from generate.markup import KEPT, LETTER
 
 from spec.language import Assurance, Theorem, claim, indices, sizes
 from spec.language.registry import formulas
@@ -44,6 +45,16 @@ class Page(HTMLParser):
 def pages(site: Path) -> dict[Path, Page]:
     """Every page by its path."""
     return {path: Page(path) for path in sorted(site.rglob("*.html"))}
+
+
+def test_letters_are_set_as_statements_set_them(site: Path) -> None:
+    """In the text of no page stands W_o, d_k or another letter with an index as one types it; and BERT is written BERT."""
+    for path in sorted(site.glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        article = text[text.find("<article") : text.find("</article>")]
+        words = KEPT.sub(" ", article)
+        assert LETTER.findall(words) == [], path.name
+        assert not re.search(r"\bBert\b|\bbert's\b", words), path.name
 
 
 @pytest.mark.parametrize("formula_id", ID)

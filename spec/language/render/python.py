@@ -89,7 +89,7 @@ class _Function:
     def __init__(self, key: Applied, names: Mapping[Applied, str]) -> None:
         self.formula: Formula = get_formula(key[0])
         self.name, self.printer = names[key], Python(key, names)
-        lines = own_lines(self.formula, self.formula.choose(dict(key[1])))
+        lines = _needed(own_lines(self.formula, self.formula.choose(dict(key[1]))), self.formula)
         self.lines = [replace(line, right=transform(line.right, _go_on)) for line in lines]
         self.taken = {identifier(line.name) for line in self.lines} | {*names.values()}
         self.taken |= {identifier(str(item)) for item in self.formula.inputs} | TAKEN
@@ -273,6 +273,19 @@ class _Function:
         name = free_name(name, self.taken)
         self.taken.add(name)
         return Tensor(name, shape_of_whole(call))
+
+
+def _needed(lines: Sequence[Definition], formula: Formula) -> list[Definition]:
+    """The lines that the outputs are made of: others say what another convention would use."""
+    reads: dict[str, set[str]] = {}
+    for line in lines:
+        named = (ref.tensor.name for side in (line.left, _read_out(line).right) for ref in refs(side))
+        reads.setdefault(line.name, set()).update(named)
+    needed, waiting = set[str](), {output.name for output in formula.outputs}
+    while waiting:
+        needed |= waiting
+        waiting = {read for name in waiting for read in reads.get(name, ())} - needed
+    return [line for line in lines if line.name in needed]
 
 
 def _go_on(node: Basic) -> Basic | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from spec.language.arrays import Tensor
 from spec.language.formula import Formula
@@ -30,6 +30,13 @@ FEW = 3
 """So many weights that a formula is handed on are written in a summary, if one of them is a matrix."""
 
 
+class Written(NamedTuple):
+    """An equation in LaTeX, and the range of its indices, which is empty where it has none."""
+
+    equation: str
+    ranges: str = ""
+
+
 def equations(formula: Formula, conventions: Mapping[str, str] | None = None) -> list[Equation]:
     """The lines of a formula as equations; none where a line has no such form, or none is about vectors or matrices."""
     try:
@@ -39,8 +46,8 @@ def equations(formula: Formula, conventions: Mapping[str, str] | None = None) ->
     return found if any(part.axes for one in found for part in one.right.walk()) else []
 
 
-def matrix_form(formula: Formula, conventions: Mapping[str, str] | None = None) -> list[str]:
-    r"""The lines of a formula as LaTeX equations between vectors and matrices, without indices.
+def matrix_form(formula: Formula, conventions: Mapping[str, str] | None = None) -> list[Written]:
+    """The lines of a formula as equations between vectors and matrices, without indices.
 
     There are none where a line is about single entries, or has a condition on indices that is no mask, or where all that the
     lines say is about numbers. An index that counts matrices or vectors (a head, a step) stays as a subscript, and its range
@@ -50,25 +57,23 @@ def matrix_form(formula: Formula, conventions: Mapping[str, str] | None = None) 
     return [_write(one) for one in equations(formula, conventions)]
 
 
-def summary(formula: Formula, conventions: Mapping[str, str] | None = None) -> str | None:
-    r"""What a formula computes, in one equation, or a few where one would be long: for the top of its page.
+def summary(formula: Formula, conventions: Mapping[str, str] | None = None) -> list[Written]:
+    """What a formula computes, in one equation, or a few where one would be long: for the top of its page.
 
     Lines that are used once are put in where they are used. An optional mask is left out, as is the case in which a quotient is
     not defined; a mask that the formula makes itself stays. Of a formula that is applied, what it is given as weights is left
     out where that is much, or gains and biases alone; one without any is written out. A number that a vector is scaled by keeps
-    its letter. None where that is too long, and where there is no matrix form.
+    its letter; ranges are not said. None where that is too long, and where there is no matrix form.
     """
-    found = summarise(formula, conventions)
-    return r",\quad ".join(_write(one, ranges=False) for one in found) or None
+    return [_write(one)._replace(ranges="") for one in summarise(formula, conventions)]
 
 
-def _write(equation: Equation, ranges: bool = True) -> str:
+def _write(equation: Equation) -> Written:
     parts = []
-    for symbol, first, last in equation.ranges if ranges else ():
+    for symbol, first, last in equation.ranges:
         below = f"{latex(symbol)} < {latex(last + 1)}"
         parts.append(below if first == 0 else rf"{latex(first)} \le {latex(symbol)} \le {latex(last)}")
-    text = f"{equation.left.text()} = {equation.right.text()}"
-    return text + (r",\quad " + r",\ ".join(parts) if parts else "")
+    return Written(f"{equation.left.text()} = {equation.right.text()}", r",\ ".join(parts))
 
 
 # Summaries ----------------------------------------------------------------------------------------------------------------
@@ -88,11 +93,11 @@ def summarise(
     for wanted in (outputs, outputs[:1]):
         found = _explained(plain, wanted)
         says = any(not isinstance(one.right, Entry) or one.right.looked_up for one in found)
-        if says and len(found) <= MOST and sum(_length(one.right) for one in found) <= LONG:
+        if says and len(found) <= MOST and sum(length(one.right) for one in found) <= LONG:
             return found
     found = [one for one in plain if one.left.tensor.name in outputs]
     named = any(isinstance(one.right, Entry | Applied) for one in found)  # says nothing without what it names
-    return [] if named or len(found) > FEW or sum(_length(one.right) for one in found) > LONG else found
+    return [] if named or len(found) > FEW or sum(length(one.right) for one in found) > LONG else found
 
 
 def _explained(plain: Sequence[Equation], wanted: Sequence[str]) -> list[Equation]:
@@ -116,7 +121,7 @@ def _explained(plain: Sequence[Equation], wanted: Sequence[str]) -> list[Equatio
             ]
             lines: dict[Term, Term] = {entry: current[entry.tensor.name][0].right for entry in once}
             right = host.right.change(lines.get)
-            if lines and _length(right) <= SHORT:
+            if lines and length(right) <= SHORT:
                 group[place] = replace(host, right=right)
                 inserted = {entry.tensor.name for entry in once}
                 current = {other: rest for other, rest in current.items() if other not in inserted}
@@ -139,7 +144,7 @@ def _fits(current: Mapping[str, Sequence[Equation]], host: Equation, entry: Entr
         return False
     if any(isinstance(one, Entry) and one.sliced for one in line.right.walk()):
         return False
-    return bool(entry.axes) or _length(line.right) <= 2
+    return bool(entry.axes) or length(line.right) <= 2
 
 
 def _renames(one: Equation, shown: Sequence[Equation]) -> bool:
@@ -174,12 +179,12 @@ def _entries(term: Term) -> list[Entry]:
     return [entry for part in parts for entry in _entries(part)]
 
 
-def _length(term: Term) -> int:
+def length(term: Term) -> int:
     """How many names and numbers a term has."""
     if not term.parts:
         return 0 if isinstance(term, Absent) else 1
     parts = term.ends if isinstance(term, Run) and term.ends else term.parts
-    return sum(map(_length, parts))
+    return sum(map(length, parts))
 
 
 def _simplify(term: Term, conventions: Mapping[str, str] | None, masked: bool) -> Term:

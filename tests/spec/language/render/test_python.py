@@ -201,3 +201,10 @@ def test_a_mask_that_is_not_given_is_what_the_conventions_say() -> None:
         inputs = {name: value for name, value in draw(formula, conventions).items() if name != "mask"}
         ((value, tolerance),) = bound(formula, inputs, conventions, "float64")
         assert (np.abs(run(formula, inputs, conventions)[0] - value) <= tolerance).all()
+
+
+def test_a_line_that_no_output_is_made_of_is_not_written() -> None:
+    """The count of tokens to select is used where that count is fixed, and by no other convention."""
+    assert "count" not in python(find("masking.mlm"))
+    assert "ordinary" not in python(find("masking.mlm"))
+    assert "count = " in python(find("masking.mlm"), {"selection": "exact_count"})
