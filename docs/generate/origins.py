@@ -17,6 +17,9 @@ Piece = tuple[str, str]
 APART = "verify.targets."
 """Modules of the checker in which a function of the user's own has no part."""
 
+WRITERS = "spec.language.render.", "spec.language.plain"
+"""Parts of the language that write statements in one way or another: a proof has part in those alone that it is written by."""
+
 PROVER = "sympy", "python-flint", "numpy", "latex2mathml"
 """What of others a proof, and its text, is computed with; nothing else that is installed can change them."""
 
@@ -93,8 +96,9 @@ class Origins:
         """The statement with its theorems, and what writes them."""
         formula_id = name.rpartition(".")[0]
         if formula_id not in self._proved:
+            language = [name for name in self._language if not name[0].startswith(WRITERS)]
             names = self._sources.statement(formula_id), ("generate.theorems", "")
-            self._proved[formula_id] = self._sources.reached(*self._language, *names)
+            self._proved[formula_id] = self._sources.reached(*language, *names)
         return self._proved[formula_id]
 
     def _page(self, formula_id: str) -> set[Path]:

@@ -202,6 +202,13 @@ def test_a_change_of_the_language_changes_everything() -> None:
     assert changed("spec.language.proving.rules.sums") == set(Origins(OURS).pieces)
 
 
+def test_another_way_to_write_a_statement_has_no_part_in_proofs() -> None:
+    """As matrices: pages show it, derivations do not. What writes derivations has a part in them."""
+    assert {kind for kind, _ in changed("spec.language.render.matrices.forms")} >= {"page"}
+    assert "theorem" not in {kind for kind, _ in changed("spec.language.render.matrices.forms")}
+    assert "theorem" in {kind for kind, _ in changed("spec.language.render.printer")}
+
+
 LOADED = """
 import json, sys
 from spec.language.registry import formulas
