@@ -179,5 +179,5 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "mlm_observed": law.observed_table,
     "mlm_half": law.conditional,
     "mlm_tokens": lambda: f"{law.TOKENS:,}".replace(",", " "),
-    "mlm_constant": lambda name: law._percent(law.constants()[name]),
+    "mlm_constant": lambda name: law.percent(law.constants()[name]),
 }

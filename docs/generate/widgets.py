@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
+from matplotlib.axes import Axes
 
-from . import steps
-from .drawing import normal
-from .markup import escape
+import impl.decoding
+import impl.positional
+import impl.recurrent
+from examples.real_weights import LETTERS, recorded_heads
+from spec.attention.self import THREE_TOKENS
+
+from . import law, real_weights, steps, tree
+from .drawing import INK, ONE, THREE, TWO, drawings, normal
+from .markup import escape, number, table
 
 KEYS = 16
+LOOKS = ((1, 3), (3, 10), (4, 2), (6, 12))
+"""Layers and heads that are listed where no script runs."""
+POSITIONS, HANDS, BASE = 40, 4, 10_000
+SENTENCE = {"dogs": [1, 0, 1, 0], "chase": [0, 2, 0, 2], "cats": [1, 1, 1, 1], "often": [2, 0, 0, 1]}
+"""Words with small vectors; three of them are the decks' three tokens."""
+STEPS = 40
+CELLS = {
+    "rnn": {"W_xh": 1.0, "W_hh": 0.9, "W_hy": 0.0},
+    "lstm": {"W_gx": 1.0, "b_g": 0.0, "W_ix": 0.0, "b_i": 4.0, "W_fx": 0.0, "b_f": 2.0, "W_ox": 0.0, "b_o": 0.0},
+    "gru": {"W_rx": 0.0, "b_r": 0.0, "W_zx": -8.0, "b_z": 3.0, "W_nx": 1.0, "b_n": 0.0},
+}  # fmt: skip
+"""Cells of one unit: each writes what arrives first. Gates hang on the word and on biases; weights not named here are 0."""
+WORDS = "the a cat dog house tree water river road long old red went saw ran".split()
 
 
 def attention() -> str:
@@ -29,7 +51,159 @@ def saturation() -> str:
     return _widget("saturation", values, static, caption)
 
 
-WIDGETS = {"attention": attention, "saturation": saturation}
+def heads() -> str:
+    """What every head of a trained BERT looks at, in three sentences."""
+    found, _ = recorded_heads(real_weights.FOLDER / "heads.json")
+    rows = []
+    for layer, head in LOOKS:
+        cells = []
+        for one in found:
+            n, at = len(one.tokens), one.tokens.index(one.word)
+            row = one.weights[layer - 1][head - 1][n * at : n * (at + 1)]
+            most = max(range(n), key=lambda j, row=row: LETTERS.index(row[j]))
+            cells.append(f"“{one.tokens[most]}”, {LETTERS.index(row[most]) / (len(LETTERS) - 1):.2f}")
+        rows.append((f"layer {layer}, head {head}", *cells))
+    titles = [f"“{one.word}”, in “… {' '.join(one.tokens[-4:-1])}”" for one in found]
+    values = {
+        "letters": LETTERS,
+        "start": LOOKS[-2],
+        "sentences": [{"tokens": o.tokens, "word": o.word, "weights": o.weights} for o in found],
+    }
+    caption = (
+        "Choose a word: the bars are the weights that it gives to the others. Heads differ. Head 3 of layer 1 looks at the word "
+        "before; head 2 of layer 4 connects “it” with “animal” and “are” with “keys”. Now read the sentence that ends in “wide”."
+    )
+    return _widget("heads", values, table(("Most of its weight gets", *titles), rows), caption)
+
+
+def clocks() -> str:
+    """Positions as hands of clocks, and the inner product of two positions by their distance."""
+    d = 2 * HANDS
+
+    def paint(axes: Axes, sines_only: bool) -> None:
+        pe = impl.positional.sinusoidal(2 * POSITIONS, d, base=BASE, dtype=torch.float64)
+        pe = pe[:, ::2] if sines_only else pe
+        for t, style, colour in ((0, "--", INK), (3, "-", ONE)):
+            axes.plot((pe[t : t + POSITIONS] @ pe[t]).numpy(), style, color=colour, label=f"from position {t}")
+        axes.set(xlabel="distance", title="sines only" if sines_only else "sines and cosines")
+        axes.set_ylim(-HANDS, HANDS + 0.5)
+        axes.legend(loc="lower left", handlelength=1.8)
+
+    size = (3.4, 2.4)
+    static = drawings(
+        "The inner product of two positions by their distance, from position 0 and from position 3.",
+        ("clocks-both", partial(paint, sines_only=False), size),
+        ("clocks-sines", partial(paint, sines_only=True), size),
+    )
+    caption = (
+        f"Two positions as {HANDS} hands, and their inner product by their distance. Move the position: the hands turn, and the "
+        "curve stays. Then take away the cosines: now the curve depends on where one stands."
+    )
+    return _widget("clocks", {"hands": HANDS, "base": BASE, "positions": POSITIONS}, static, caption)
+
+
+def shuffle() -> str:
+    """Words in another order: what self-attention makes of it."""
+    weights = {name: THREE_TOKENS[name] for name in ("W_q", "W_k", "W_v")}
+    values = {
+        "words": list(SENTENCE),
+        "x": list(SENTENCE.values()),
+        **{name: np.array(value, dtype=float).tolist() for name, value in weights.items()},
+        "positions": impl.positional.sinusoidal(len(SENTENCE), 4, dtype=torch.float64).tolist(),
+    }
+    rows = (
+        ("without positions", "the same as before, each word its own"),
+        ("with sinusoidal positions", "others"),
+        ("causal, without positions", "others, but for a word that still sees the same words"),
+    )
+    caption = (
+        f"“{' '.join(SENTENCE)}” in another order, each word as {len(SENTENCE['dogs'])} numbers. Shuffle: without positions "
+        "every word keeps its output. Add positions, or the causal mask, and shuffle again."
+    )
+    return _widget("shuffle", values, table(("Attention", "Outputs after shuffling"), rows), caption)
+
+
+def memory() -> str:
+    """What is left of a first input in cells of one unit."""
+
+    def paint(axes: Axes) -> None:
+        for (name, states), style, colour in zip(remembered().items(), ("-", "--", ":"), (ONE, TWO, THREE), strict=True):
+            axes.plot(range(1, STEPS + 1), states, style, color=colour, label=name)
+        axes.set(xlabel="step", ylabel="state", ylim=(0, 1))
+        axes.legend(loc="upper right", handlelength=2.4)
+
+    text = "The state of an RNN, an LSTM and a GRU of one unit that read a 1 and then zeros."
+    caption = (
+        f"One unit of each kind reads a 1, then {STEPS - 1} zeros. Move the recurrent weight, and the biases that open the gates: "
+        "how long does the 1 stay? A recurrent weight above 1 keeps the state up, but a small change of it is forgotten."
+    )
+    static = drawings(text, ("memory-states", paint, (5.0, 2.6)))
+    return _widget("memory", {"steps": STEPS, "cells": CELLS}, static, caption)
+
+
+def remembered(cells: dict[str, dict[str, float]] = CELLS) -> dict[str, list[float]]:
+    """The states after every step of a 1 and zeros, of each kind of cell (of an LSTM its inner state)."""
+    x = torch.zeros(STEPS, 1, dtype=torch.float64)
+    x[0] = 1
+    none = torch.zeros(1, dtype=torch.float64)
+
+    def weight(kind: str, name: str) -> torch.Tensor:
+        return torch.full((1,) if name.startswith("b") else (1, 1), cells[kind].get(name, 0.0), dtype=torch.float64)
+
+    plain, h, s, gated = none, none, none, none
+    lstm = [weight("lstm", name) for gate in "gifo" for name in (f"W_{gate}x", f"W_{gate}h", f"b_{gate}")]
+    gru = [torch.cat([weight("gru", name.format(gate)) for gate in "rzn"]) for name in ("W_{}x", "W_{}h", "b_{}", "c_{}")]
+    gru[3] = torch.zeros(3, dtype=torch.float64)
+    found: dict[str, list[float]] = {"RNN": [], "LSTM": [], "GRU": []}
+    for element in x:
+        plain, _ = impl.recurrent.rnn_cell(element, plain, *(weight("rnn", n) for n in ("W_xh", "W_hh", "W_hy")))
+        h, s = impl.recurrent.lstm_cell(element, h, s, *lstm)
+        gated = impl.recurrent.gru_cell(element, gated, *gru)
+        for name, state in zip(found, (plain, s, gated), strict=True):
+            found[name].append(state.item())
+    return found
+
+
+def masking() -> str:
+    """Draws of masked language modelling on a sentence, gathered beside the law."""
+    tokens = real_weights.agreed()["texts"][0]["tokens"]
+    constants = {name: float(value) for name, value in law.constants().items()}
+    values = {
+        "tokens": tokens,
+        "words": WORDS,
+        "selected": constants["rho"],
+        "shares": {name: float(share) for name, share in law.stated().items()},
+    }
+    rows = [(f"of the selected: {name}", law.percent(share)) for name, share in law.stated().items()]
+    static = table(("By the law", "Share"), [("selected", law.percent(law.constants()["rho"])), *rows])
+    caption = (
+        "Draw, and draw again: seldom is it the same place. After some hundred draws the shares are near the law. Random words "
+        f"come from {len(WORDS)} words here."
+    )
+    return _widget("masking", values, static, caption)
+
+
+def beams() -> str:
+    """Beam search as a tree, by its width."""
+    values = {"start": tree.START, "steps": tree.LENGTH, "law": tree.LAW}
+    text = tree.best(2)[0]
+    caption = (
+        "All texts of three words, each beginning with its probability so far. Thick: kept; dashed: looked at and dropped; thin: "
+        f"never looked at; underlined: greedy. Two beams find “{' '.join(text)}”. Which width finds the likeliest text?"
+    )
+    return _widget("beams", values, tree.drawn(2), caption)
+
+
+WIDGETS = {
+    "attention": attention,
+    "saturation": saturation,
+    "heads": heads,
+    "clocks": clocks,
+    "shuffle": shuffle,
+    "memory": memory,
+    "masking": masking,
+    "beams": beams,
+}
 
 
 def shown(name: str) -> str:
@@ -38,6 +212,7 @@ def shown(name: str) -> str:
 
 
 def _widget(name: str, values: Any, static: str, caption: str) -> str:
-    data = escape(json.dumps(values))
+    data = escape(json.dumps(values, separators=(",", ":")))
     inside = f'<div class="widget" data-widget="{name}" data-values="{data}">{static}</div>'
-    return f'<figure class="drawn">{inside}<figcaption>{escape(caption)}</figcaption></figure>'
+    script = f'<script defer src="assets/widgets/{name}.js"></script>'
+    return f'<figure class="drawn">{inside}<figcaption>{escape(caption)}</figcaption>{script}</figure>'
