@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))  # as MkDocs does for its hooks: the package `generate` is found there
@@ -40,6 +42,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     failure = done.read_text(encoding="utf-8")
     assert not failure, failure
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium, the system's own; what needs it is skipped where there is none.
+
+    One for each module: while it is open, asyncio takes its loop for running, which other tests must not meet.
+    """
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium is installed")
+    with (
+        sync_playwright() as driver,
+        driver.chromium.launch(executable_path=found, args=["--no-sandbox"]) as one,
+    ):
+        yield one
 
 
 @pytest.fixture(scope="session")
