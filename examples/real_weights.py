@@ -108,7 +108,7 @@ def run(folder: Path) -> Result:
 
 @dataclass(frozen=True)
 class Heads:
-    """The weights of all heads on a sentence: for each layer and head n² letters, row by row; a row is what a token attends to."""
+    """The weights of all heads on a sentence: for each layer and head n² letters, row by row, a row for each token."""
 
     tokens: list[str]
     word: str

@@ -14,26 +14,41 @@ import impl.decoding
 import impl.positional
 import impl.recurrent
 from examples.real_weights import LETTERS, recorded_heads
-from spec.attention.self import THREE_TOKENS
 
 from . import law, real_weights, steps, tree
 from .drawing import INK, ONE, THREE, TWO, drawings, normal
-from .markup import escape, number, table
+from .markup import escape, table
 
 KEYS = 16
 LOOKS = ((1, 3), (3, 10), (4, 2), (6, 12))
 """Layers and heads that are listed where no script runs."""
 POSITIONS, HANDS, BASE = 40, 4, 10_000
-SENTENCE = {"dogs": [1, 0, 1, 0], "chase": [0, 2, 0, 2], "cats": [1, 1, 1, 1], "often": [2, 0, 0, 1]}
+SENTENCE = {"dogs": [1, 0, 1, 0], "chase": [0, 2, 0, 2], "cats": [1, 1, 1, 1], "often": [1, 2, 0, 0]}
 """Words with small vectors; three of them are the decks' three tokens."""
 STEPS = 40
 CELLS = {
-    "rnn": {"W_xh": 1.0, "W_hh": 0.9, "W_hy": 0.0},
-    "lstm": {"W_gx": 1.0, "b_g": 0.0, "W_ix": 0.0, "b_i": 4.0, "W_fx": 0.0, "b_f": 2.0, "W_ox": 0.0, "b_o": 0.0},
-    "gru": {"W_rx": 0.0, "b_r": 0.0, "W_zx": -8.0, "b_z": 3.0, "W_nx": 1.0, "b_n": 0.0},
-}  # fmt: skip
+    "rnn": {"W_xh": 1.0, "W_hh": 0.9},
+    "lstm": {"W_gx": 1.0, "b_i": 4.0, "b_f": 2.0},
+    "gru": {"W_nx": 1.0, "W_zx": -8.0, "b_z": 3.0},
+}
 """Cells of one unit: each writes what arrives first. Gates hang on the word and on biases; weights not named here are 0."""
-WORDS = "the a cat dog house tree water river road long old red went saw ran".split()
+WORDS = (
+    "the",
+    "a",
+    "cat",
+    "dog",
+    "house",
+    "tree",
+    "water",
+    "river",
+    "road",
+    "long",
+    "old",
+    "red",
+    "went",
+    "saw",
+    "ran",
+)
 
 
 def attention() -> str:
@@ -84,10 +99,12 @@ def clocks() -> str:
         pe = impl.positional.sinusoidal(2 * POSITIONS, d, base=BASE, dtype=torch.float64)
         pe = pe[:, ::2] if sines_only else pe
         for t, style, colour in ((0, "--", INK), (3, "-", ONE)):
-            axes.plot((pe[t : t + POSITIONS] @ pe[t]).numpy(), style, color=colour, label=f"from position {t}")
+            axes.plot(
+                (pe[t : t + POSITIONS] @ pe[t]).numpy(), style, color=colour, label=f"from position {t}"
+            )
         axes.set(xlabel="distance", title="sines only" if sines_only else "sines and cosines")
-        axes.set_ylim(-HANDS, HANDS + 0.5)
-        axes.legend(loc="lower left", handlelength=1.8)
+        axes.set_ylim(-HANDS / 2, HANDS)
+        axes.legend(loc="upper right", handlelength=1.8)
 
     size = (3.4, 2.4)
     static = drawings(
@@ -104,11 +121,10 @@ def clocks() -> str:
 
 def shuffle() -> str:
     """Words in another order: what self-attention makes of it."""
-    weights = {name: THREE_TOKENS[name] for name in ("W_q", "W_k", "W_v")}
     values = {
         "words": list(SENTENCE),
         "x": list(SENTENCE.values()),
-        **{name: np.array(value, dtype=float).tolist() for name, value in weights.items()},
+        **{name: np.round(steps.layer()[name], 6).tolist() for name in ("W_q", "W_k", "W_v")},
         "positions": impl.positional.sinusoidal(len(SENTENCE), 4, dtype=torch.float64).tolist(),
     }
     rows = (
@@ -127,15 +143,17 @@ def memory() -> str:
     """What is left of a first input in cells of one unit."""
 
     def paint(axes: Axes) -> None:
-        for (name, states), style, colour in zip(remembered().items(), ("-", "--", ":"), (ONE, TWO, THREE), strict=True):
+        for (name, states), style, colour in zip(
+            remembered().items(), ("-", "--", ":"), (ONE, TWO, THREE), strict=True
+        ):
             axes.plot(range(1, STEPS + 1), states, style, color=colour, label=name)
         axes.set(xlabel="step", ylabel="state", ylim=(0, 1))
         axes.legend(loc="upper right", handlelength=2.4)
 
     text = "The state of an RNN, an LSTM and a GRU of one unit that read a 1 and then zeros."
     caption = (
-        f"One unit of each kind reads a 1, then {STEPS - 1} zeros. Move the recurrent weight, and the biases that open the gates: "
-        "how long does the 1 stay? A recurrent weight above 1 keeps the state up, but a small change of it is forgotten."
+        f"One unit of each kind reads a 1, then {STEPS - 1} zeros. Move the recurrent weight, and the biases that open the "
+        "gates: how long does the 1 stay? A recurrent weight above 1 keeps the state up, but a small change of it is forgotten."
     )
     static = drawings(text, ("memory-states", paint, (5.0, 2.6)))
     return _widget("memory", {"steps": STEPS, "cells": CELLS}, static, caption)
@@ -145,18 +163,24 @@ def remembered(cells: dict[str, dict[str, float]] = CELLS) -> dict[str, list[flo
     """The states after every step of a 1 and zeros, of each kind of cell (of an LSTM its inner state)."""
     x = torch.zeros(STEPS, 1, dtype=torch.float64)
     x[0] = 1
-    none = torch.zeros(1, dtype=torch.float64)
 
-    def weight(kind: str, name: str) -> torch.Tensor:
-        return torch.full((1,) if name.startswith("b") else (1, 1), cells[kind].get(name, 0.0), dtype=torch.float64)
+    def weights(kind: str, *names: str) -> list[torch.Tensor]:
+        shapes = ((1, 1) if name.startswith("W") else (1,) for name in names)
+        return [
+            torch.full(shape, cells[kind].get(name, 0.0), dtype=torch.float64)
+            for name, shape in zip(names, shapes, strict=True)
+        ]
 
-    plain, h, s, gated = none, none, none, none
-    lstm = [weight("lstm", name) for gate in "gifo" for name in (f"W_{gate}x", f"W_{gate}h", f"b_{gate}")]
-    gru = [torch.cat([weight("gru", name.format(gate)) for gate in "rzn"]) for name in ("W_{}x", "W_{}h", "b_{}", "c_{}")]
-    gru[3] = torch.zeros(3, dtype=torch.float64)
+    rnn = weights("rnn", "W_xh", "W_hh", "W_hy")
+    lstm = weights("lstm", *(n for gate in "gifo" for n in (f"W_{gate}x", f"W_{gate}h", f"b_{gate}")))
+    gru = [
+        torch.cat(weights("gru", *(name.format(gate) for gate in "rzn")))
+        for name in ("W_{}x", "W_{}h", "b_{}", "b_{}h")
+    ]
+    plain = h = s = gated = torch.zeros(1, dtype=torch.float64)
     found: dict[str, list[float]] = {"RNN": [], "LSTM": [], "GRU": []}
     for element in x:
-        plain, _ = impl.recurrent.rnn_cell(element, plain, *(weight("rnn", n) for n in ("W_xh", "W_hh", "W_hy")))
+        plain, _ = impl.recurrent.rnn_cell(element, plain, *rnn)
         h, s = impl.recurrent.lstm_cell(element, h, s, *lstm)
         gated = impl.recurrent.gru_cell(element, gated, *gru)
         for name, state in zip(found, (plain, s, gated), strict=True):
@@ -177,8 +201,8 @@ def masking() -> str:
     rows = [(f"of the selected: {name}", law.percent(share)) for name, share in law.stated().items()]
     static = table(("By the law", "Share"), [("selected", law.percent(law.constants()["rho"])), *rows])
     caption = (
-        "Draw, and draw again: seldom is it the same place. After some hundred draws the shares are near the law. Random words "
-        f"come from {len(WORDS)} words here."
+        "Draw, and draw again: other tokens are selected. After some hundred draws the shares are near the law. A random word is "
+        f"one of {len(WORDS)} here."
     )
     return _widget("masking", values, static, caption)
 
