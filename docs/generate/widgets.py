@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from matplotlib.axes import Axes
 
-import impl.decoding
+import impl.attention
 import impl.positional
 import impl.recurrent
 from examples.real_weights import LETTERS, recorded_heads
@@ -19,7 +19,8 @@ from . import law, real_weights, steps, tree
 from .drawing import INK, ONE, THREE, TWO, drawings, normal
 from .markup import escape, table
 
-KEYS = 16
+KEYS, WIDTHS = 16, (1, 16, 64, 256, 1024)
+"""Keys, and the widths that are listed where no script runs."""
 LOOKS = ((1, 3), (3, 10), (4, 2), (6, 12))
 """Layers and heads that are listed where no script runs."""
 POSITIONS, HANDS, BASE = 40, 4, 10_000
@@ -60,8 +61,12 @@ def attention() -> str:
 
 def saturation() -> str:
     """The softmax of the scores of keys whose entries have variance 1, by their width, scaled or not."""
-    values = {"scores": np.round(normal(KEYS, seed=3).numpy(), 6).tolist()}
-    static = "<p>Unscaled scores spread with √d_k: one weight takes all, and the derivative vanishes.</p>"
+    scores = normal(KEYS, seed=3).round(decimals=6)
+    values = {"scores": scores.tolist()}
+    scaled = impl.attention.softmax(scores[None]).max().item()
+    unscaled = [(d, impl.attention.softmax(d**0.5 * scores[None]).max().item()) for d in WIDTHS]
+    rows = [(str(d), f"{largest:.3f}", f"{scaled:.3f}") for d, largest in unscaled]
+    static = table(("d_k", "Largest weight, unscaled", "Divided by √d_k"), rows)
     caption = f"{KEYS} keys with random entries of variance 1: their scores have variance d_k, unless they are divided by √d_k."
     return _widget("saturation", values, static, caption)
 
