@@ -73,12 +73,20 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 def on_page_content(html: str, **_: Any) -> str:
     """Put MathML instead of every formula that stands in prose."""
     html = html.replace('<details class="abstract"', '<details data-search-exclude class="abstract"')
-    html = MARKED.sub(lambda found: maths(unescape(found[3]), found[2] == "["), html)
+    html = html.replace("<th></th>", "<td></td>")  # a table's corner is no heading
+    html = MARKED.sub(_set, html)
     return HELD.release_maths(html)
+
+
+def _set(found: re.Match[str]) -> str:
+    """A formula of the prose; one that is displayed scrolls where the page is too narrow."""
+    latex = unescape(found[3])
+    return maths(latex) if found[2] == "(" else f'<div class="displayed">{maths(latex, block=True)}</div>'
 
 
 def on_post_page(output: str, **_: Any) -> str:
     """Put statements, derivations and drawings into the page that is written."""
+    output = output.replace('role="dialog">', 'role="dialog" aria-label="Search">', 1)
     return HELD.release_sections(output)
 
 

@@ -1,13 +1,22 @@
-// What is wider than the page scrolls by itself; the keys reach it, too.
-const SCROLLERS = ".statement, .given, .derivation, .equation, .md-typeset__scrollwrap, .highlight code, .drawings, .record li";
+// What is wider than its place scrolls by itself. The keys reach it, and a screen reader says what it is.
+const KINDS = { TABLE: "Table", CODE: "Code", MATH: "Formula", SVG: "Drawing" };
 
-function reach() {
-  for (const each of document.querySelectorAll(SCROLLERS)) {
-    if (each.scrollWidth > each.clientWidth + 1) each.tabIndex = 0;
-    else each.removeAttribute("tabindex");
-  }
+function kind(scroller) {
+  return KINDS[(scroller.matches("code") ? scroller : scroller.querySelector("table, math, svg"))?.tagName.toUpperCase()] ?? "Text";
 }
 
-addEventListener("load", reach);
-addEventListener("resize", reach);
+function reach() {
+  for (const each of document.querySelectorAll("article :not(math *, svg *)")) {
+    if (!/auto|scroll/.test(getComputedStyle(each).overflowX)) continue;
+    if (each.scrollWidth > each.clientWidth + 1) {
+      each.tabIndex = 0;
+      each.role = "group";
+      each.ariaLabel = `${kind(each)}, scrolls sideways`;
+    } else for (const name of ["tabindex", "role", "aria-label"]) each.removeAttribute(name);
+  }
+  // A button that copies code is no landmark of the page.
+  for (const each of document.querySelectorAll(".md-code__nav")) each.role = "none";
+}
+
+for (const event of ["load", "resize", "change"]) addEventListener(event, reach);
 addEventListener("toggle", reach, true);

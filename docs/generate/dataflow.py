@@ -19,10 +19,10 @@ from .markup import escape
 
 WIDE, HIGH, GAP, BETWEEN, LANE = 190, 46, 14, 34, 22
 """Width and height of a box, the gaps beside and below it, and the width that an arrow takes which passes a box."""
-LEAST_SCALE = 0.7
-"""How small a diagram may become before it scrolls: its smallest letters, of 10 units, stay at 7 pixels."""
 LETTERS = 30
 """Letters of a caption that fit into a box."""
+READABLE = 0.75
+"""How far a diagram may shrink to fit; beyond, it scrolls."""
 LEAST, MOST = 3, 14
 """Arrays that the lines of a formula define for which a diagram of them is worth a look."""
 
@@ -78,7 +78,7 @@ def figure(said: str, width: float, height: float, parts: str, caption: str) -> 
 
     ``said`` is what it is to those who do not see it, ``caption`` HTML.
     """
-    style = f"max-width: {width:.0f}px; min-width: {LEAST_SCALE * width:.0f}px"
+    style = f"max-width: {width:.0f}px; min-width: {READABLE * width:.0f}px"
     picture = f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {width:.0f} {height:.0f}" style="{style}">{parts}</svg>'
     drawing = f'<section class="drawings" data-search-exclude>{picture}</section>'
     return f'<figure class="drawn flow">{drawing}<figcaption>{caption}</figcaption></figure>'

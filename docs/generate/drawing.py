@@ -20,6 +20,8 @@ from .markup import escape
 
 Reals: TypeAlias = npt.NDArray[np.float64]
 
+LEAST = 7.2
+"""Pixels of the smallest letters of a drawing where there is little room; what is wider then scrolls."""
 INK, FAINT = "#010203", "#010204"
 ONE, TWO, THREE, FOUR, FIVE, SIX = "#010205", "#010206", "#010207", "#010208", "#010209", "#01020a"
 """Stand-ins for the colours that the style sheet defines for the light and for the dark scheme."""
@@ -84,8 +86,10 @@ def _svg(name: str, painter: Painter, size: tuple[float, float], caption: str) -
         text = text.replace(stand_in, variable)
     # Matplotlib numbers its groups from 1 in every figure; a page may hold several.
     text = re.sub(r'\bid="([\w.]+_\d+)"', rf'id="{name}-\1"', text)
+    smallest = min(map(float, re.findall(r"font(?:-size)?: ([\d.]+)px", text)), default=STYLE["font.size"])
+    least = size[0] * 72 * LEAST / smallest
     plain = escape(re.sub(r"<[^>]+>", "", caption))
-    text = text.replace("<svg", f'<svg role="img" aria-label="{plain}"', 1)
+    text = text.replace("<svg", f'<svg role="img" aria-label="{plain}" style="min-width: {least:.0f}px"', 1)
     text = re.sub(
         r"(?<=base64,)[^\"]+", lambda m: re.sub(r"\s", "", m[0]), text
     )  # an image, in lines of 76 letters
