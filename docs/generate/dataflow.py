@@ -21,8 +21,8 @@ WIDE, HIGH, GAP, BETWEEN, LANE = 190, 46, 14, 34, 22
 """Width and height of a box, the gaps beside and below it, and the width that an arrow takes which passes a box."""
 LETTERS = 30
 """Letters of a caption that fit into a box."""
-READABLE = 0.75
-"""How far a diagram may shrink to fit; beyond, it scrolls."""
+READABLE = 0.7
+"""How far a diagram may shrink to fit, so that its smallest letters, of 10.5 units, keep 7 pixels; beyond, it scrolls."""
 LEAST, MOST = 3, 14
 """Arrays that the lines of a formula define for which a diagram of them is worth a look."""
 
