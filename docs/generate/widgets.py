@@ -14,8 +14,10 @@ import impl.attention
 import impl.positional
 import impl.recurrent
 from examples.real_weights import LETTERS, recorded_heads
+from examples.translate.measuring import DEEPEST, TOP, WIDEST
+from examples.translate.numerals import END, VOCABULARY
 
-from . import law, real_weights, steps, tree
+from . import law, real_weights, steps, translate, tree
 from .drawing import INK, ONE, THREE, TWO, drawings, normal
 from .markup import escape, table
 
@@ -214,11 +216,18 @@ def masking() -> str:
 
 def beams() -> str:
     """Beam search as a tree, by its width."""
-    values = {"start": tree.START, "steps": tree.LENGTH, "law": tree.LAW}
-    text = tree.best(2)[0]
+    values = {
+        "steps": DEEPEST,
+        "end": VOCABULARY[END],
+        "widest": WIDEST,
+        "law": {" ".join(text): list(words.items()) for text, words in tree.law().items()},
+    }
+    result, _ = translate.records()[0]
+    greedy, wider = (tree.written(tree.best(width)[0]) for width in (1, 2))
     caption = (
-        "All texts of three words, each beginning with its probability so far. Thick: kept; dashed: looked at and dropped; thin: "
-        f"never looked at; underlined: greedy. Two beams find “{' '.join(text)}”. Which width finds the likeliest text?"
+        f"What a Transformer after {result.settings.early} steps of training would write for “{tree.record().source}”, with the "
+        f"probability so far; each beginning is expanded by its {TOP} best words. Thick: kept; dashed: looked at and dropped; "
+        f"thin: never looked at; underlined: greedy. One beam finds “{greedy}”, two find “{wider}”. Try other widths."
     )
     return _widget("beams", values, tree.drawn(2), caption)
 

@@ -180,11 +180,9 @@ def test_the_tree_keeps_the_beams_of_the_library(figure: Open, width: int) -> No
     shown.get_by_role("slider", name="width of the beam").fill(str(width))
     found = told(shown, "found")
     assert [tuple(text.split()) for text, _ in found] == tree.best(width)
-    assert [p for _, p in found] == pytest.approx(
-        [torch.tensor(tree.probability(t)).log().item() for t in tree.best(width)]
-    )
+    assert [p for _, p in found] == pytest.approx([tree.log_probability(text) for text in tree.best(width)])
     kept = {tuple((node.get_attribute("data-text") or "").split()) for node in shown.locator("g.kept").all()}
-    assert kept == {(), *(text for length in range(1, tree.LENGTH + 1) for text in tree.best(width, length))}
+    assert kept == {(), *tree.kept(width)}
 
 
 def test_without_scripts_the_tree_is_that_of_its_width(figure: Open) -> None:
