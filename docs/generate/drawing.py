@@ -47,12 +47,16 @@ def draw(name: str, painter: Painter, caption: str, size: tuple[float, float] = 
 
 def group(caption: str, *parts: tuple[str, Painter, tuple[float, float]]) -> str:
     """Several drawings side by side where there is room, under one caption."""
+    return f'<figure class="drawn">{drawings(caption, *parts)}<figcaption>{caption}</figcaption></figure>'
+
+
+def drawings(said: str, *parts: tuple[str, Painter, tuple[float, float]]) -> str:
+    """Several drawings side by side where there is room; ``said`` (HTML) is what they are to those who do not see them."""
     drawn = "".join(
-        f'<div style="flex: {size[0]:g} 1 {size[0] * 3.4:g}rem">{_svg(name, painter, size, caption)}</div>'
+        f'<div style="flex: {size[0]:g} 1 {size[0] * 3.4:g}rem">{_svg(name, painter, size, said)}</div>'
         for name, painter, size in parts
     )
-    drawings = f'<section class="drawings" data-search-exclude>{drawn}</section>'
-    return f'<figure class="drawn">{drawings}<figcaption>{caption}</figcaption></figure>'
+    return f'<section class="drawings" data-search-exclude>{drawn}</section>'
 
 
 def _svg(name: str, painter: Painter, size: tuple[float, float], caption: str) -> str:

@@ -50,8 +50,8 @@ def readings() -> dict[str, dict[str, sympy.Rational]]:
     return {
         "the statement": stated(),
         f"not masked, then random with probability {half}": {MASKED: a, RANDOM: (1 - a) * half, KEPT: (1 - a) * (1 - half)},
-        f"not masked, then random with probability {_percent(w)}": {MASKED: a, RANDOM: (1 - a) * w, KEPT: (1 - a) * (1 - w)},
-        f"“unchanged” and “random” drawn independently, {_percent(w)} each, and the rest masked": {
+        f"not masked, then random with probability {percent(w)}": {MASKED: a, RANDOM: (1 - a) * w, KEPT: (1 - a) * (1 - w)},
+        f"“unchanged” and “random” drawn independently, {percent(w)} each, and the rest masked": {
             MASKED: (1 - w) ** 2, RANDOM: (1 - w) * w, KEPT: w
         },
     }  # fmt: skip
@@ -65,7 +65,7 @@ def readings_table() -> str:
         gaps = [(float(stated()[k]), float(shares[k])) for k in shares if shares[k] != stated()[k]]
         needed = min((sample_size(p, q, ALPHA, POWER) for p, q in gaps), default=None)
         apart = "it is the same law" if needed is None else f"{needed:,}".replace(",", " ")
-        rows.append((name, *(_percent(x) for x in shares.values()), "–" if shares is first else apart))
+        rows.append((name, *(percent(x) for x in shares.values()), "–" if shares is first else apart))
     return table(("What is drawn", MASKED, RANDOM, KEPT, "Selected tokens that tell it apart"), rows)
 
 
@@ -75,9 +75,9 @@ def observed_table() -> str:
     rows = [
         (
             name,
-            _percent(share),
+            percent(share),
             f"{100 * seen[name]:.3f} %",
-            _percent(rho * share),
+            percent(rho * share),
             f"{100 * seen[name] * seen['selected']:.3f} %",
         )
         for name, share in stated().items()
@@ -92,7 +92,8 @@ def observed_table() -> str:
     return table(head, rows)
 
 
-def _percent(value: sympy.Rational) -> str:
+def percent(value: sympy.Rational) -> str:
+    """A share in percent, with the digits that it has."""
     return f"{float(100 * value):g} %"
 
 

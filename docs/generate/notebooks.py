@@ -17,6 +17,8 @@ CODE = re.compile(r"^( *)```python\n(.*?)^ *```\n?", re.MULTILINE | re.DOTALL)
 STATED = re.compile(r"\{\{ *statement ([a-z_.]+)[^}]*\}\}")
 FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 ANSWER = re.compile(r'^( *)\?\?\?\+? \w+ "(.*?)"\n\n((?:\1    .*\n|\n)+)', re.MULTILINE)
+SCRIPTED = re.compile(r' data-values="[^"]*"|<script.*?</script>')
+"""What makes a figure answer: Jupyter runs no script of a text, and shows what stands inside of the figure."""
 LINES = 12
 """Primitive lines of a statement up to which it is worth reading as equations of SymPy."""
 
@@ -74,6 +76,7 @@ def _markdown(text: str) -> Iterator[dict[str, Any]]:
     if text.strip():
         filled = re.sub(r"\]\(([\w.]+)\.md", r"](../\1.html", directives.fill(text.strip("\n")))
         filled = re.sub(r'href="([\w.]+\.html)', r'href="../\1', filled)
+        filled = SCRIPTED.sub("", filled)
         yield {"cell_type": "markdown", "metadata": {}, "source": filled}
 
 

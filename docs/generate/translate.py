@@ -6,8 +6,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from examples import recording
 from examples.translate.__main__ import Result, recorded
 from examples.translate.drawing import paint_alignment, paint_beams, paint_training
+from examples.translate.measuring import Tree
 
 from .drawing import FAINT, ONE, TWO, group
 from .markup import escape, table
@@ -19,8 +21,16 @@ COLOURS = (ONE, TWO, FAINT)
 @cache
 def records(folder: Path = FOLDER) -> tuple[tuple[Result, dict[str, Any]], ...]:
     """Every record, by seed."""
-    found = [recorded(path) for path in folder.glob("*.json")]
+    found = [recorded(path) for path in folder.glob("seed-*.json")]
     return tuple(sorted(found, key=lambda each: each[0].settings.seed))
+
+
+@cache
+def tree(folder: Path = FOLDER) -> tuple[Tree, dict[str, Any]]:
+    """The searches for one number, and what their record was made with."""
+    found = recording.read(folder / "tree.json")
+    made = found.pop("made")
+    return Tree(**found), made
 
 
 def shares() -> str:

@@ -23,10 +23,11 @@ from rich.progress import (
 
 import examples.translate as described
 from examples import recording
-from examples.translate.measuring import Alignment, Example, Quality, alignment, exact, qualities
+from examples.translate.measuring import Alignment, Example, Quality, alignment, exact, qualities, tree
 from examples.translate.measuring import examples as shown
 from examples.translate.numerals import measured_numbers, pairs
 from examples.translate.training import MEASURED, Point, Run, Settings, generator
+from impl.transformer import Transformer
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,7 @@ def measure(run: Run) -> Result:
     begun, settings, device = time.perf_counter(), run.settings, run.device
     numbers = measured_numbers(settings.measured, run.held, generator(settings, MEASURED))
     batch = pairs(numbers).to(device)
-    model, early = run.trained(), deepcopy(run.model)
-    # Weights of a run that ended before are those it ended with.
-    early.load_state_dict(run.early or run.recent[-1])
+    model, early = run.trained(), still_unsure(run)
     to_digits, to_words = exact(model, batch)
     some = pairs(numbers[: settings.searched]).to(device)
     return Result(
@@ -73,6 +72,14 @@ def measure(run: Run) -> Result:
         training_processor=round(run.processor, 1),
         measuring_seconds=round(time.perf_counter() - begun, 1),
     )
+
+
+def still_unsure(run: Run) -> Transformer:
+    """The model as it was early in training."""
+    model = deepcopy(run.model)
+    # Weights of a run that ended before are those it ended with.
+    model.load_state_dict(run.early or run.recent[-1])
+    return model
 
 
 def summary(result: Result) -> str:
@@ -182,10 +189,11 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
     result = measure(run)
     say(summary(result))
     recording.write(asdict(result), folder / "record.json")
+    recording.write(asdict(tree(still_unsure(run), device)), folder / "tree.json")
     from examples.translate.drawing import draw  # only at the end is Matplotlib needed
 
     drawn = draw(folder, result.curve, result.beams, result.early, result.alignment)
-    say("\n".join(["", *(str(path) for path in (*drawn, folder / "record.json"))]))
+    say("\n".join(["", *(str(path) for path in (*drawn, folder / "record.json", folder / "tree.json"))]))
 
 
 if __name__ == "__main__":

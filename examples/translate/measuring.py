@@ -8,12 +8,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from examples.translate.numerals import BEGIN, END, IGNORED, LONGEST, VOCABULARY, Pairs, pairs
+from examples.translate.numerals import BEGIN, END, ID, IGNORED, LONGEST, VOCABULARY, Pairs, pairs
 from impl.decoding import beam, greedy
 from impl.transformer import Conditioned, Transformer
 
 WIDTHS = (1, 2, 4, 8)
 """Of the beams that are compared; 1 is greedy."""
+UNSURE, WIDEST, TOP, DEEPEST = 964, 4, 2, 5
+"""A number whose search is recorded as a tree: the widest beam, by how many words each is expanded, and the steps."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,17 @@ class Alignment:
     source: list[str]
     written: list[str]
     layers: list[list[list[float]]]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What beams of all widths up to ``WIDEST`` ask of a model: after each beginning that one of them keeps (its words joined by
+    spaces) the log-probability of every word of the vocabulary.
+    """
+
+    source: str
+    target: str
+    log_probabilities: dict[str, list[float]]
 
 
 def written(model: Transformer, batch: Pairs, width: int = 1) -> tuple[Tensor, Tensor]:
@@ -106,6 +119,27 @@ def examples(model: Transformer, numbers: list[int], device: torch.device) -> li
         )
         for source, mask, target, own, kept, total in rows
     ]
+
+
+def tree(model: Transformer, device: torch.device) -> Tree:
+    """The searches for the digits of ``UNSURE``."""
+    batch = pairs([UNSURE]).to(device)
+    source, mask = batch.source[:1], batch.source_mask[:1]
+    model.eval()
+    reader, begin = Conditioned(model, source, mask), torch.full_like(source[:, :1], BEGIN)
+    kept = {""}
+    for width in range(1, WIDEST + 1):
+        for length in range(1, DEEPEST):
+            found = beam(reader, begin, width=width, max_length=length, end=END, top=TOP)
+            rows = zip(found.tokens[0].tolist(), found.lengths[0].tolist(), strict=True)
+            kept |= {" ".join(VOCABULARY[i] for i in row) for row, n in rows if n and END not in row}
+    asked = {}
+    for beginning in sorted(kept, key=lambda words: (len(words), words)):
+        previous = torch.tensor([[BEGIN, *(ID[word] for word in beginning.split())]], device=device)
+        with torch.no_grad():
+            log_p = model(source, previous, mask)[0, -1].log_softmax(-1)
+        asked[beginning] = [round(p, 4) for p in log_p.tolist()]
+    return Tree(text(source[0, mask[0]]), text(batch.target[0]), asked)
 
 
 def alignment(model: Transformer, number: int, device: torch.device) -> Alignment:

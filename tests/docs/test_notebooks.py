@@ -25,6 +25,8 @@ def test_a_notebook_leaves_no_directive_and_leads_to_the_pages() -> None:
     assert "{{" not in text
     assert "???" not in text
     assert "(../attention.scaled_dot_product.html)" in text
+    assert '<div class="widget" data-widget="attention">' in text  # what stands inside, and no script
+    assert "<script" not in text
 
 
 def test_every_chapter_is_in_the_site(site: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,6 +109,10 @@ def test_the_command_trains_prints_and_writes_and_when_called_again_goes_on(
     assert made["threads"] == 1
     assert [point.step for point in first.curve] == [2, 4, 5]
     assert [len(each) for each in (first.beams, first.early, first.examples)] == [len(WIDTHS), len(WIDTHS), 6]
+    asked = json.loads((tmp_path / "tree.json").read_text(encoding="utf-8"))["log_probabilities"]
+    assert all(len(log_p) == len(VOCABULARY) for log_p in asked.values())
+    # What is asked goes on from what was asked, word by word.
+    assert all(text.rpartition(" ")[0] in asked for text in asked)
     for name in ("training", "beams", "alignment"):
         assert "<svg" in (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
     weights = checkpoints.load(tmp_path / "checkpoint.pt")["model"]
