@@ -123,6 +123,7 @@ def share(name: str) -> str:
         "plain": f"{first.plain.loss:.2f}",
         "plain_masked": f"{second.plain.loss:.2f}",
         "hidden": f"{first.hidden.loss:.2f}",
+        "hidden_right": _percent(first.hidden.right),
         "hidden_masked": f"{second.hidden.loss:.2f}",
         "false": f"{first.false.loss:.2f}",
         "false_masked": f"{second.false.loss:.2f}",

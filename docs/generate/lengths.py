@@ -88,7 +88,12 @@ def squared() -> str:
     return f"{max(n for n, way in fastest.items() if way == 'all keys'):,}".replace(",", " ")
 
 
-PARTS = {"curves": curves, "powers": powers, "made": made, "squared": squared}
+def power() -> str:
+    """The power of the length that the seconds of attention to all keys grow with, as fitted."""
+    return f"{next(each.seconds for each in record()[0].powers if each.way == 'all keys'):.2f}"
+
+
+PARTS = {"curves": curves, "power": power, "powers": powers, "made": made, "squared": squared}
 
 
 def part(name: str) -> str:
