@@ -5,19 +5,24 @@ function kind(scroller) {
   return KINDS[(scroller.matches("code") ? scroller : scroller.querySelector("table, math, svg"))?.tagName.toUpperCase()] ?? "Text";
 }
 
+const names = new Map(); // numbered: axe takes each for a landmark, which needs a name of its own
 const reach = new ResizeObserver((seen) => {
   for (const { target } of seen) {
     if (target.scrollWidth > target.clientWidth + 1) {
       target.tabIndex = 0;
       target.role = "group";
-      target.ariaLabel = `${kind(target)}, scrolls sideways`;
+      target.ariaLabel = names.get(target);
     } else for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
   }
 });
 
 addEventListener("load", () => {
-  for (const each of document.querySelectorAll("article :not(math *, svg *)"))
-    if (/auto|scroll/.test(getComputedStyle(each).overflowX)) reach.observe(each);
+  for (const each of document.querySelectorAll("article :not(math *, svg *)")) {
+    if (/auto|scroll/.test(getComputedStyle(each).overflowX)) {
+      names.set(each, `${kind(each)} ${names.size + 1}, scrolls sideways`);
+      reach.observe(each);
+    }
+  }
   // A button that copies code is no landmark of the page.
   for (const each of document.querySelectorAll(".md-code__nav")) each.role = "none";
 });
