@@ -21,14 +21,14 @@ COLOURS = (ONE, TWO, FAINT)
 @cache
 def records(folder: Path = FOLDER) -> tuple[tuple[Result, dict[str, Any]], ...]:
     """Every record, by seed."""
-    found = [recorded(path) for path in folder.glob("seed-*.json")]
+    found = [recorded(path) for path in folder.glob("*.json")]
     return tuple(sorted(found, key=lambda each: each[0].settings.seed))
 
 
 @cache
-def tree(folder: Path = FOLDER) -> tuple[Tree, dict[str, Any]]:
+def tree(path: Path = FOLDER.with_name("beams") / "tree.json") -> tuple[Tree, dict[str, Any]]:
     """The searches for one number, and what their record was made with."""
-    found = recording.read(folder / "tree.json")
+    found = recording.read(path)
     made = found.pop("made")
     return Tree(**found), made
 
