@@ -15,6 +15,7 @@ from .drawing import FAINT, ONE, TWO, group
 from .markup import escape, table
 
 FOLDER = Path(__file__).parents[1] / "evidence" / "translate"
+SEARCHES = FOLDER.with_name("beams") / "tree.json"
 COLOURS = (ONE, TWO, FAINT)
 
 
@@ -26,11 +27,11 @@ def records(folder: Path = FOLDER) -> tuple[tuple[Result, dict[str, Any]], ...]:
 
 
 @cache
-def tree(path: Path = FOLDER.with_name("beams") / "tree.json") -> tuple[Tree, dict[str, Any]]:
-    """The searches for one number, and what their record was made with."""
-    found = recording.read(path)
-    made = found.pop("made")
-    return Tree(**found), made
+def searches() -> Tree:
+    """What beams asked the model, as it was early in training, about one number."""
+    found = recording.read(SEARCHES)
+    del found["made"]
+    return Tree(**found)
 
 
 def shares() -> str:
