@@ -15,22 +15,23 @@ from .drawing import FAINT, ONE, TWO, group
 from .markup import escape, table
 
 FOLDER = Path(__file__).parents[1] / "evidence" / "translate"
+SEARCHES = FOLDER.with_name("beams") / "tree.json"
 COLOURS = (ONE, TWO, FAINT)
 
 
 @cache
 def records(folder: Path = FOLDER) -> tuple[tuple[Result, dict[str, Any]], ...]:
     """Every record, by seed."""
-    found = [recorded(path) for path in folder.glob("seed-*.json")]
+    found = [recorded(path) for path in folder.glob("*.json")]
     return tuple(sorted(found, key=lambda each: each[0].settings.seed))
 
 
 @cache
-def tree(folder: Path = FOLDER) -> tuple[Tree, dict[str, Any]]:
-    """The searches for one number, and what their record was made with."""
-    found = recording.read(folder / "tree.json")
-    made = found.pop("made")
-    return Tree(**found), made
+def searches() -> Tree:
+    """What beams asked the model, as it was early in training, about one number."""
+    found = recording.read(SEARCHES)
+    del found["made"]
+    return Tree(**found)
 
 
 def shares() -> str:

@@ -9,11 +9,11 @@ from functools import cache
 import torch
 
 import impl.decoding
-from examples.translate.measuring import DEEPEST, TOP, Tree
+from examples.translate.measuring import DEEPEST, TOP
 from examples.translate.numerals import BEGIN, END, VOCABULARY
 
 from .markup import escape
-from .translate import tree
+from .translate import searches
 
 WIDE, HIGH, ACROSS, DOWN = 54, 32, 70, 36
 """A box, and from each box to the next."""
@@ -22,16 +22,10 @@ Text = tuple[str, ...]
 
 
 @cache
-def record() -> Tree:
-    """What the beams asked the model."""
-    return tree()[0]
-
-
-@cache
 def law() -> dict[Text, dict[str, float]]:
     """The log-probabilities of the words by which a beginning is expanded, the likeliest first."""
     found = {}
-    for text, log_p in record().log_probabilities.items():
+    for text, log_p in searches().log_probabilities.items():
         best = sorted(range(len(log_p)), key=lambda word: -log_p[word])[:TOP]
         found[tuple(text.split())] = {VOCABULARY[word]: log_p[word] for word in best}
     return found
@@ -53,7 +47,7 @@ def log_probability(text: Text) -> float:
 def best(width: int, length: int = DEEPEST) -> list[Text]:
     """The beams that are kept after so many steps, the best first; of the recorded log-probabilities."""
     rows = {
-        text: torch.tensor(log_p, dtype=torch.float64) for text, log_p in record().log_probabilities.items()
+        text: torch.tensor(log_p, dtype=torch.float64) for text, log_p in searches().log_probabilities.items()
     }
     nothing = torch.zeros(len(VOCABULARY), dtype=torch.float64)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +196,7 @@ def test_without_scripts_the_tree_is_that_of_its_width(figure: Open) -> None:
             (node.get_attribute("class"), node.get_attribute("data-text"))
             for node in shown.locator("g").all()
         ]
-        assert marked == inside.findall(tree.drawn(width))
+        assert marked == inside.findall(unescape(tree.drawn(width)))
 
 
 @pytest.mark.parametrize("name", list(widgets.WIDGETS))
