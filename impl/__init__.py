@@ -5,7 +5,7 @@
 ``impl.embedding``        ``token``: a row of a table for each id; ``bert``: of three tables, normalised
 ``impl.recurrent``        cells; RNNs, LSTMs, GRUs over sequences, stacked and bidirectional; ELMo's model
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
-``impl.attention``        soft, hard, local, causal, windows, Linformer, BigBird; (causal, biased) multi-head; grouped; steps
+``impl.attention``        soft, hard, local, causal, windows, Linformer, BigBird; multi-head (causal, biased, grouped); cached, merged; steps
 ``impl.positional``       ``sinusoidal``, ``learned``, ``rotary``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position

@@ -65,8 +65,8 @@ rotary = Formula(
     sources=(paper("su2021", "section 3.2.2, equations 14, 15 and 34"),),
     worked=(
         Worked(
-            "Two tokens alike at positions 0 and 1, frequencies 1 and 1/100: the first stays, and the second's pairs are turned by "
-            "1 and by 1/100",
+            "Two tokens alike at positions 0 and 1, frequencies 1 and 1/100: the first stays, the second's pairs are turned by 1 "
+            "and by 1/100",
             TURNED,
             [["1.00000", "0.00000", "1.00000", "0.00000"], ["0.54030", "0.84147", "0.99995", "0.01000"]],
             5,

@@ -46,9 +46,9 @@ def beside(first, second):
     return torch.cat((first, second), -1)
 
 
-wrong(ROTARY, "backwards", "Turns the other way.", cause=r"theta.*sign|sign of (sin|theta|pos)|−sin|minus")(
-    rotary(turned=lambda a, b, phi: turn(a, b, -phi))
-)
+wrong(
+    ROTARY, "backwards", "Turns the other way.", cause=r"theta.*sign|sign of (sin|theta|pos|phi)|−sin|minus"
+)(rotary(turned=lambda a, b, phi: turn(a, b, -phi)))
 wrong(ROTARY, "arange_instead", "Ignores the positions: 0, 1, 2, …", cause="pos is ignored")(
     rotary(angle=lambda x, pos, theta: torch.arange(x.shape[-2])[:, None] * theta)
 )
@@ -74,9 +74,12 @@ wrong(
 wrong(ROTARY, "from_one", "Counts positions from 1.", cause="pos.*(from 1|1 is added)|off by one")(
     rotary(angle=lambda x, pos, theta: angles(x, pos + 1, theta))
 )
-wrong(ROTARY, "sign_lost", "Adds both products: a reflection, not a rotation.", cause="sign")(
-    rotary(turned=lambda a, b, phi: (a * phi.cos() + b * phi.sin(), b * phi.cos() + a * phi.sin()))
-)
+wrong(
+    ROTARY,
+    "sign_lost",
+    "Adds both products: a reflection, not a rotation.",
+    cause="sign|added in y, not subtracted",
+)(rotary(turned=lambda a, b, phi: (a * phi.cos() + b * phi.sin(), b * phi.cos() + a * phi.sin())))
 wrong(
     ROTARY,
     "sine_and_cosine_exchanged",
@@ -90,7 +93,7 @@ wrong(
     ROTARY,
     "frequencies_in_reverse",
     "Gives the first pair the last frequency.",
-    cause="theta.*(reverse|order)",
+    cause="theta.*(reverse|order|from the end)",
 )(rotary(angle=lambda x, pos, theta: angles(x, pos, theta.flip(-1))))
 
 
@@ -124,9 +127,7 @@ right(ROTARY, "half_by_half", "As it is written, of halves.", pairs="halves")(
 def by_complex_numbers(x, pos, theta):
     """Each pair is a complex number, which e^{iφ} turns, as in Llama's own code."""
     phi = angles(x, pos, theta).to(x.dtype)
-    turned = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous()) * torch.polar(
-        torch.ones_like(phi), phi
-    )
+    turned = torch.complex(*neighbours(x)) * torch.polar(torch.ones_like(phi), phi)
     return torch.view_as_real(turned).flatten(-2)
 
 

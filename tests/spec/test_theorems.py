@@ -100,6 +100,18 @@ CATALOGUE = {
         "head_permutation",
         "parameters",
     },
+    "attention.log_sum_exp": {"weights", "gradient", "shift", "largest", "permutation", "two_blocks"},
+    "attention.merge": {
+        "all_keys",
+        "all_scores",
+        "sums",
+        "one_block",
+        "order",
+        "grouping",
+        "neutral",
+        "one_by_one",
+    },
+    "attention.cached": {"recomputed", "one_token", "pieces", "window", "token_by_token"},
     "attention.grouped_query": {
         "groups",
         "multi_query",
