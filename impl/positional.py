@@ -1,5 +1,5 @@
 """Position: a vector of d entries for each place in a sequence, computed (sinusoidal) or looked up (learned); or an angle by
-which each pair of a query's or key's entries is turned (rotary).
+which each pair of a query's or key's entries is turned (rotary, frequencies).
 
 Letters are the statements': n positions of d entries; W_PE is the learned table, with N rows; theta the frequencies of h pairs.
 """
@@ -15,11 +15,12 @@ from impl import _refuse
 from impl._arguments import check_arguments
 from impl.embedding import rows
 
-__all__ = ["learned", "rotary", "sinusoidal"]
+__all__ = ["frequencies", "learned", "rotary", "sinusoidal"]
 
 Layout = Literal["interleaved", "concatenated"]
 Frequencies = Literal["open", "closed"]
 Pairs = Literal["interleaved", "halves"]
+Scaling = Literal["linear", "ntk"]
 
 
 def sinusoidal(
@@ -104,6 +105,34 @@ def rotary(
     turned = first * cos - second * sin, second * cos + first * sin
     y = torch.stack(turned, -1).flatten(-2) if pairs == "interleaved" else torch.cat(turned, -1)
     return y.to(x.dtype)
+
+
+def frequencies(
+    h: int,
+    base: int | float = 10000.0,
+    s: int | float = 1.0,
+    *,
+    scaling: Scaling = "linear",
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> Float[Tensor, " {h}"]:
+    """θᵢ = base^(−i/h)/s for i < h: the angle that one position adds to each pair of ``rotary``. Statement:
+    ``positional.frequencies``.
+
+    ``scaling="ntk"`` has the base grow by s^(h/(h − 1)): the first pair turns as before, the last one s times more slowly.
+    Computed in float64, whatever ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1, base > 0 and s > 0, TypeError
+    for a dtype that is not floating. Source: Su et al. 2021, "RoFormer", equation 15; Peng et al. 2023, "YaRN", section 3.1.
+    """
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if h < 1 or not base > 0 or not s > 0:
+        raise ValueError(
+            f"positional.frequencies: expected h >= 1, base > 0, s > 0; got h {h}, base {base}, s {s}"
+        )
+    if not dtype.is_floating_point:
+        raise TypeError(f"positional.frequencies: expected a floating dtype; got {dtype}")
+    pair = torch.arange(h, dtype=torch.float64, device=device)
+    slower = math.log(s) if scaling == "linear" else pair * (math.log(s) / max(h - 1, 1))
+    return torch.exp(-pair * (math.log(base) / h) - slower).to(dtype)
 
 
 check_arguments(__name__)

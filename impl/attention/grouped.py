@@ -1,13 +1,18 @@
-"""Grouped-query attention: several heads of queries share one head of keys and values."""
+"""Grouped-query attention: several heads of queries share one head of keys and values; with sinks, and with capped scores."""
 
+import math
+
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
 from impl.attention._checks import Backend, check_lead, check_mask, check_qkv
-from impl.attention.weights import scaled_dot_product
+from impl.attention.masks import blank, unsafe
+from impl.attention.weights import masked_softmax, scaled_dot_product
+from impl.scores import scaled_dot
 
-__all__ = ["grouped_query"]
+__all__ = ["grouped_query", "sinks", "softcap"]
 
 
 def grouped_query(
@@ -27,8 +32,65 @@ def grouped_query(
     section 2.2; Shazeer 2019 for one group.
     """
     rows, mask = split_groups("attention.grouped_query", q, k, v, mask)
-    z: Tensor = scaled_dot_product(rows, k, v, mask, backend=backend)
-    return z.unflatten(-2, (-1, q.shape[-2])).flatten(-4, -3)
+    z = scaled_dot_product(rows, k, v, mask, backend=backend)
+    return z.reshape(*z.shape[:-3], *q.shape[-3:-1], z.shape[-1])
+
+
+def sinks(
+    q: Float[Tensor, "... h n d_k"],
+    k: Float[Tensor, "... g m d_k"],
+    v: Float[Tensor, "... g m d_v"],
+    sink: Float[Tensor, " h"],
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+) -> Float[Tensor, "... h n d_v"]:
+    """Grouped-query attention in which each head's ``sink`` is one more score of the softmax, whose share is handed to nothing.
+    Statement: ``attention.sinks``.
+
+    A row with no permitted key is 0. In 16 bits all is computed in float32 and rounded once. Raises what ``grouped_query``
+    raises, and ValueError unless ``sink`` has an entry for each head. Source: OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model
+    Card", section 2.2.
+    """
+    if sink.dim() != 1 or q.dim() < 3 or len(sink) != q.shape[-3]:
+        raise _refuse.shapes("attention.sinks", "q (... h n d_k), sink (h)", q=q, sink=sink)
+    _refuse.check_floating("attention.sinks", q=q, sink=sink)
+    rows, mask = split_groups("attention.sinks", q, k, v, mask)
+    if q.dtype.itemsize == 2:
+        rows, k, v, sink = rows.float(), k.float(), v.float(), sink.float()
+    if mask is not None and unsafe(rows, k, v):
+        rows, k, v = blank(rows, k, v, mask)
+    s = scaled_dot(rows, k)
+    if mask is not None:
+        s = torch.where(mask, s, -math.inf)
+    beside = sink.view(k.shape[-3], -1, 1).expand(-1, -1, q.shape[-2]).flatten(-2).unsqueeze(-1)
+    a = torch.softmax(torch.cat((s, beside.expand(*s.shape[:-1], 1)), -1), -1)[..., :-1]
+    z = a @ v
+    return z.reshape(*z.shape[:-3], *q.shape[-3:-1], z.shape[-1]).to(q.dtype)
+
+
+def softcap(
+    q: Float[Tensor, "... n d_k"],
+    k: Float[Tensor, "... m d_k"],
+    v: Float[Tensor, "... m d_v"],
+    cap: int | float,
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+) -> Float[Tensor, "... n d_v"]:
+    """Scaled dot-product attention whose scores s become cap·tanh(s/cap) before the softmax; a row with no permitted key is 0.
+    Statement: ``attention.softcap``.
+
+    In 16 bits all is computed in float32 and rounded once. Raises what ``scaled_dot_product`` raises, and ValueError unless the
+    cap is positive. Source: Gemma Team 2024, "Gemma 2", section 2.
+    """
+    check_qkv("attention.softcap", q, k, v)
+    if not cap > 0:
+        raise ValueError(f"attention.softcap: expected cap > 0; got {cap}")
+    if mask is not None:
+        check_mask("attention.softcap", mask, q.shape[-2], k.shape[-2])
+    check_lead("attention.softcap", q, k, v, mask)
+    if q.dtype.itemsize == 2:
+        return softcap(q.float(), k.float(), v.float(), cap, mask).to(q.dtype)
+    if mask is not None and unsafe(q, k, v):
+        q, k, v = blank(q, k, v, mask)
+    return masked_softmax(cap * torch.tanh(scaled_dot(q, k) / cap), mask) @ v
 
 
 def split_groups(

@@ -32,7 +32,7 @@ def merge(
     lead = _refuse.check_lead("attention.merge", L=L, z=z[..., 0, :, :])
     there = ~L.isneginf()
     if mask is not None:
-        check_mask("attention.merge", mask, *L.shape[-2:], lead)
+        check_mask("attention.merge", mask, L.shape[-2], L.shape[-1], lead)
         there = there & mask
     wide = torch.promote_types(torch.promote_types(z.dtype, L.dtype), torch.float32)
     scores, seen = L.mT.to(wide), there.mT

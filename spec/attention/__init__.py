@@ -14,6 +14,8 @@ FORMULAS = (
     "biased_multi_head",
     "causal_multi_head",
     "grouped_query",
+    "sinks",
+    "softcap",
     "relative",
     "hard",
     "local",

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from impl.positional import learned, rotary, sinusoidal
+from impl.positional import frequencies, learned, rotary, sinusoidal
 
 LAYOUTS = pytest.mark.parametrize("layout", ["interleaved", "concatenated"])
 SIZES = pytest.mark.parametrize("n", [1, 2, 17, 97])
@@ -255,3 +255,35 @@ class TestRotary:
         torch.testing.assert_close(
             torch.compile(rotary, fullgraph=True)(*given, pairs=pairs), rotary(*given, pairs=pairs)
         )
+
+
+class TestFrequencies:
+    """positional.frequencies."""
+
+    @pytest.mark.parametrize("scaling", ["linear", "ntk"])
+    @pytest.mark.parametrize("h", [1, 2, 7, 64])
+    def test_they_are_the_statement_rounded_once(self, scaling, h):
+        """In any floating type, from float64."""
+        exact = frequencies(h, 500_000, 8, scaling=scaling, dtype=torch.float64)
+        pair = torch.arange(h, dtype=torch.float64)
+        base = 500_000 if scaling == "linear" or h == 1 else 500_000 * 8 ** (h / (h - 1))
+        torch.testing.assert_close(exact, base ** (-pair / h) / (8 if scaling == "linear" else 1))
+        for dtype in (torch.float32, torch.bfloat16):
+            assert torch.equal(frequencies(h, 500_000, 8, scaling=scaling, dtype=dtype), exact.to(dtype))
+
+    def test_they_are_those_of_sinusoidal_positions(self):
+        """The hands that rotary positions turn are the waves of the sinusoidal ones."""
+        table = sinusoidal(97, 14, dtype=torch.float64)
+        angle = torch.arange(97, dtype=torch.float64)[:, None] * frequencies(7, dtype=torch.float64)
+        torch.testing.assert_close(table[:, 0::2], angle.sin())
+
+    @pytest.mark.usefixtures("unchecked")
+    def test_what_makes_none_is_refused(self):
+        """One line names the formula and what was given."""
+        line = r"^positional.frequencies: expected h >= 1, base > 0, s > 0; got h 7, base 10000.0, s 0$"
+        with pytest.raises(ValueError, match=line):
+            frequencies(7, s=0)
+        with pytest.raises(
+            TypeError, match=r"^positional.frequencies: expected a floating dtype; got torch.int64$"
+        ):
+            frequencies(7, dtype=torch.int64)

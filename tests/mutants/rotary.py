@@ -49,7 +49,7 @@ def beside(first, second):
 wrong(
     ROTARY, "backwards", "Turns the other way.", cause=r"theta.*sign|sign of (sin|theta|pos|phi)|−sin|minus"
 )(rotary(turned=lambda a, b, phi: turn(a, b, -phi)))
-wrong(ROTARY, "arange_instead", "Ignores the positions: 0, 1, 2, …", cause="pos is ignored")(
+wrong(ROTARY, "arange_instead", "Ignores the positions: 0, 1, 2 and so on.", cause="pos is ignored")(
     rotary(angle=lambda x, pos, theta: torch.arange(x.shape[-2])[:, None] * theta)
 )
 wrong(ROTARY, "half_angles", "Holds the angles in bfloat16.", cause="bfloat16|8 bits")(
@@ -138,3 +138,61 @@ def rotated_half(x, pos, theta):
     cos, sin = (torch.cat((wave, wave), -1) for wave in (phi.cos(), phi.sin()))
     first, second = halves(x)
     return x * cos + beside(-second, first) * sin
+
+
+FREQUENCIES = "positional.frequencies"
+
+
+def frequencies(h, base, s, exponent=lambda pair, h: -pair / h, scale=lambda theta, s, pair, h: theta / s):
+    """Frequencies in float64, right but for what is given."""
+    pair = torch.arange(h, dtype=torch.float64)
+    return scale(base ** exponent(pair, h), s, pair, h)
+
+
+def slower(theta, s, pair, h):
+    """The base grown by the scale, right."""
+    return theta * s ** (-pair / max(h - 1, 1))
+
+
+wrong(FREQUENCIES, "exponent_doubled", "base^(−2i/h), with h for the width.", cause="exponent|base is")(
+    lambda h, base, s: frequencies(h, base, s, lambda pair, h: -2 * pair / h)
+)
+wrong(FREQUENCIES, "multiplied", "Multiplies by the scale.", cause="inverse of s|multiplied by s")(
+    lambda h, base, s: frequencies(h, base, s, scale=lambda theta, s, pair, h: theta * s)
+)
+wrong(
+    FREQUENCIES, "unscaled", "Leaves the scale out.", cause=r"\bs is (ignored|not read)|not divided by s\b"
+)(lambda h, base, s: frequencies(h, base, s, scale=lambda theta, s, pair, h: theta))
+wrong(FREQUENCIES, "rising", "base^(i/h): frequencies that rise.", cause="sign|inverse of base")(
+    lambda h, base, s: frequencies(h, base, s, lambda pair, h: pair / h)
+)
+wrong(FREQUENCIES, "from_the_second", "Counts the pairs from 1.", cause="from 1|off by one|\\+ ?1")(
+    lambda h, base, s: frequencies(h, base, s, lambda pair, h: -(pair + 1) / h)
+)
+wrong(FREQUENCIES, "closed", "Spreads them down to 1/base exactly.", cause="h ?(−|-) ?1|h . 1")(
+    lambda h, base, s: frequencies(h, base, s, lambda pair, h: -pair / max(h - 1, 1))
+)
+wrong(FREQUENCIES, "base_grown", "Has the base grow where linear scaling was promised.", cause="scaling=ntk")(
+    lambda h, base, s: frequencies(h, base, s, scale=slower)
+)
+wrong(
+    FREQUENCIES,
+    "interpolated",
+    "Slows all pairs down where the base was promised to grow.",
+    scaling="ntk",
+    cause="scaling=linear",
+)(frequencies)
+wrong(FREQUENCIES, "base_fixed", "Base 10000 whatever was asked for.", cause="base is (ignored|not read)")(
+    lambda h, base, s: frequencies(h, 1e4, s)
+)
+wrong(FREQUENCIES, "in_half", "Holds them in bfloat16.", cause="bfloat16|8 bits")(
+    lambda h, base, s: frequencies(h, base, s).bfloat16().float()
+)
+
+right(FREQUENCIES, "by_powers", "As it is written.")(frequencies)
+right(
+    FREQUENCIES,
+    "by_a_larger_base",
+    "base·s^(h/(h − 1)) in place of the base, as in transformers.",
+    scaling="ntk",
+)(lambda h, base, s: frequencies(h, base * s ** (h / (h - 1)) if h > 1 else base, 1.0))

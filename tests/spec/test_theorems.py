@@ -121,6 +121,8 @@ CATALOGUE = {
         "key_permutation",
         "window",
     },
+    "attention.sinks": {"key_of_value_0", "gate", "sums_to_less_than_one", "no_key"},
+    "attention.softcap": {"bounded", "order", "slope", "no_key_lost", "convex_hull", "key_permutation"},
     "attention.relative": {
         "four_terms",
         "piece",
@@ -242,6 +244,7 @@ CATALOGUE = {
         "prefix",
     },
     "positional.learned": {"one_hot"},
+    "positional.frequencies": {"unscaled", "unscaled_ntk", "first", "first_ntk", "last_ntk", "length"},
     "positional.rotary": {
         "relative",
         "relative_halves",

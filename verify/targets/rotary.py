@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from verify.adapt import Adapter, function, module
@@ -50,3 +51,17 @@ def transformers_module(model: str, kind: str) -> Adapter:
         return modeling.apply_rotary_pos_emb(x.unsqueeze(1), x.unsqueeze(1), cos, sin)[0].squeeze(1)
 
     return module(build, dict, call, grad=False)
+
+
+def transformers_frequencies() -> Callable[..., Any]:
+    """What makes the frequencies of transformers where positions are interpolated."""
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    def frequencies(h: int, base: float, s: float) -> Tensor:
+        scaled = {"rope_type": "linear", "rope_theta": base, "factor": s}
+        config = LlamaConfig(hidden_size=2 * h, num_attention_heads=1, rope_parameters=scaled)
+        made: Tensor = ROPE_INIT_FUNCTIONS["linear"](config, torch.device("cpu"))[0]
+        return made
+
+    return frequencies

@@ -130,6 +130,13 @@ TORCH = (
         "blocks_of_keys:ring_merger",
         differs="takes block after block, and no mask",
     ),
+    torch(
+        "flex_attention(score_mod=tanh)",
+        "attention.softcap",
+        "grouped:flex_softcap",
+        UNSPECIFIED,
+        "not compiled: on the CPU it has no gradient",
+    ),
     torch("F.scaled_dot_product_attention(enable_gqa)", "attention.grouped_query", "grouped:torch_grouped"),
     torch(
         "flex_attention(enable_gqa)",

@@ -86,6 +86,28 @@ TRANSFORMERS = (
         )
         for model in ("llama", "gptj", "gpt_neox")
     ),
+    Target(
+        "transformers",
+        "gpt_oss eager_attention_forward",
+        "attention.sinks",
+        "grouped:transformers_sinks",
+        differs="adds finfo.min to masked scores",
+    ),
+    Target(
+        "transformers",
+        "gemma2 eager_attention_forward(softcap)",
+        "attention.softcap",
+        "grouped:transformers_softcap",
+        UNSPECIFIED,
+        ADDED_MIN,
+    ),
+    Target(
+        "transformers",
+        "ROPE_INIT_FUNCTIONS[linear]",
+        "positional.frequencies",
+        "rotary:transformers_frequencies",
+        differs="float32",
+    ),
     *(
         Target(
             "transformers",
