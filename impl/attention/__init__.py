@@ -18,9 +18,11 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 from impl._arguments import check_arguments
 from impl.attention import layouts as layouts
 from impl.attention.blocks import bigbird, bigbird_table, random_blocks
-from impl.attention.cache import KeyValueCache
+from impl.attention.cache import KeyValueCache, cached
+from impl.attention.grouped import grouped_query, sinks, softcap
 from impl.attention.low_rank import LinformerAttention, linformer
 from impl.attention.masks import causal_mask, key_padding_mask
+from impl.attention.merging import merge
 from impl.attention.mixing import Attention, attend
 from impl.attention.multihead import MultiHeadAttention
 from impl.attention.projections import biased_multi_head, causal_multi_head, cross, multi_head
@@ -28,13 +30,15 @@ from impl.attention.projections import self_ as self
 from impl.attention.relative import relative, shift_distances
 from impl.attention.sampling import hard, log_weight
 from impl.attention.steps import bahdanau_step, luong_step
-from impl.attention.weights import additive_weights, causal, scaled_dot_product, softmax
+from impl.attention.weights import additive_weights, causal, log_sum_exp, scaled_dot_product, softmax
 from impl.attention.windows import local, window
 
 __all__ = [
     "softmax",
     "additive_weights",
     "scaled_dot_product",
+    "log_sum_exp",
+    "merge",
     "attend",
     "Attention",
     "causal",
@@ -45,10 +49,14 @@ __all__ = [
     "multi_head",
     "biased_multi_head",
     "causal_multi_head",
+    "grouped_query",
+    "sinks",
+    "softcap",
     "relative",
     "shift_distances",
     "MultiHeadAttention",
     "KeyValueCache",
+    "cached",
     "hard",
     "log_weight",
     "local",

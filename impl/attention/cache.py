@@ -1,12 +1,14 @@
-"""What ``MultiHeadAttention`` keeps of a sequence that comes piece by piece."""
+"""What is kept of a sequence that comes piece by piece, and attention to it."""
 
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
 from impl import _refuse
+from impl.attention._checks import Backend, check_qkv
+from impl.attention.weights import causal
 
-__all__ = ["KeyValueCache"]
+__all__ = ["KeyValueCache", "cached"]
 
 
 class KeyValueCache:
@@ -36,3 +38,30 @@ class KeyValueCache:
         if self.keys is not None and self.values is not None:
             self.keys, self.values = self.keys.index_select(0, index), self.values.index_select(0, index)
         return self
+
+
+def cached(
+    q: Float[Tensor, "... n d_k"],
+    k: Float[Tensor, "... n d_k"],
+    v: Float[Tensor, "... n d_v"],
+    K: Float[Tensor, "... p d_k"],
+    V: Float[Tensor, "... p d_v"],
+    *,
+    backend: Backend = "auto",
+) -> tuple[Float[Tensor, "... n d_v"], Float[Tensor, "... p+n d_k"], Float[Tensor, "... p+n d_v"]]:
+    """Put new keys and values behind those that are kept, and attend from each new token to all up to its own. Statement:
+    ``attention.cached``.
+
+    Returns (z, K_all, V_all); what is kept is new memory each time. ValueError for shapes that do not fit, TypeError unless all
+    share one floating dtype. Source: Pope et al. 2022, "Efficiently Scaling Transformer Inference", section 2.1.
+    """
+    check_qkv("attention.cached", q, k, v)
+    check_qkv("attention.cached", q, K, V)
+    if q.shape[-2] != k.shape[-2] or v.shape[-1] != V.shape[-1]:
+        expected = "q (... n d_k), k (... n d_k), v (... n d_v), K (... p d_k), V (... p d_v)"
+        raise _refuse.shapes("attention.cached", expected, q=q, k=k, v=v, K=K, V=V)
+    lead = _refuse.check_lead("attention.cached", q=q, k=k, v=v, K=K, V=V)
+    K_all, V_all = (
+        torch.cat([x.expand(*lead, *x.shape[-2:]) for x in pair], -2) for pair in ((K, k), (V, v))
+    )
+    return causal(q, K_all, V_all, backend=backend), K_all, V_all

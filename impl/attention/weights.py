@@ -18,7 +18,7 @@ from impl.attention._checks import Backend, check_bias, check_dropout, check_lea
 from impl.attention.masks import Alignment, blank, causal_mask, finite, unsafe
 from impl.scores import additive, scaled_dot
 
-__all__ = ["additive_weights", "causal", "scaled_dot_product", "softmax"]
+__all__ = ["additive_weights", "causal", "log_sum_exp", "scaled_dot_product", "softmax"]
 
 
 def softmax(
@@ -47,6 +47,36 @@ def masked_softmax(s: Tensor, mask: Tensor | None) -> Tensor:
     some = mask.any(-1, keepdim=True)
     fill = torch.zeros_like(some, dtype=s.dtype).masked_fill(some, -math.inf)
     return torch.softmax(torch.where(mask, s, fill), -1).masked_fill(~some, 0.0)
+
+
+def log_sum_exp(
+    s: Float[Tensor, "... n m"], mask: Bool[Tensor, "... #n #m"] | None = None
+) -> Float[Tensor, "... n"]:
+    """L[i] = log Σ_j exp(s[i,j]) over the keys j that query i may attend to; −∞ without one, which passes no gradient. Statement:
+    ``attention.log_sum_exp``.
+
+    In 16 bits it is computed in float32 and rounded once. ValueError for a mask that does not broadcast to s, TypeError unless s
+    is floating and the mask boolean. Source: Milakov & Gimelshein 2018, "Online normalizer calculation for softmax", section 3.
+    """
+    if not s.is_floating_point():
+        raise _refuse.dtypes("attention.log_sum_exp", "a floating s", s=s)
+    if s.dim() < 2:
+        raise _refuse.shapes("attention.log_sum_exp", "s (... n m)", s=s)
+    if mask is not None:
+        check_mask("attention.log_sum_exp", mask, s.shape[-2], s.shape[-1], s.shape[:-2])
+    return masked_log_sum_exp(s, mask)
+
+
+def masked_log_sum_exp(s: Tensor, mask: Tensor | None) -> Tensor:
+    """``log_sum_exp`` of what was checked before."""
+    wide = s.float() if s.dtype.itemsize == 2 else s
+    if mask is None:
+        return torch.logsumexp(wide, -1).to(s.dtype)
+    # As in the softmax: a row with no key is filled with 0, so that its derivatives are finite, and becomes −∞ afterwards.
+    some = mask.any(-1, keepdim=True)
+    fill = torch.zeros_like(some, dtype=wide.dtype).masked_fill(some, -math.inf)
+    total = torch.logsumexp(torch.where(mask, wide, fill), -1)
+    return total.masked_fill(~some.squeeze(-1), -math.inf).to(s.dtype)
 
 
 def additive_weights(

@@ -107,6 +107,44 @@ TORCH = (
     torch("torch.softmax", "attention.softmax", "pytorch:softmax", UNSPECIFIED, f"masked by −∞; {NAN}"),
     torch("F.scaled_dot_product_attention", "attention.scaled_dot_product", "pytorch:attention"),
     torch(
+        "torch.logsumexp", "attention.log_sum_exp", "blocks_of_keys:torch_log_sum_exp", differs="masked by −∞"
+    ),
+    replace(
+        torch(
+            "_scaled_dot_product_flash_attention_for_cpu",
+            "attention.log_sum_exp",
+            "blocks_of_keys:flash_log_sum_exp",
+            differs="attention to the identity with the scores as queries; its log-sum-exp, which has no gradient",
+        ),
+        cpu_only=True,
+    ),
+    torch(
+        "flex_attention(return_aux)",
+        "attention.log_sum_exp",
+        "blocks_of_keys:flex_log_sum_exp",
+        differs="attention to the identity with the scores as queries; its log-sum-exp, which is float32",
+    ),
+    torch(
+        "context parallel _SDPAMerger",
+        "attention.merge",
+        "blocks_of_keys:ring_merger",
+        differs="takes block after block, and no mask",
+    ),
+    torch(
+        "flex_attention(score_mod=tanh)",
+        "attention.softcap",
+        "grouped:flex_softcap",
+        UNSPECIFIED,
+        "not compiled: on the CPU it has no gradient",
+    ),
+    torch("F.scaled_dot_product_attention(enable_gqa)", "attention.grouped_query", "grouped:torch_grouped"),
+    torch(
+        "flex_attention(enable_gqa)",
+        "attention.grouped_query",
+        "grouped:flex_grouped",
+        differs="not compiled: on the CPU it has no gradient",
+    ),
+    torch(
         "F.scaled_dot_product_attention(is_causal)",
         "attention.causal",
         "pytorch:causal",

@@ -54,6 +54,72 @@ TRANSFORMERS = (
         {"fully_masked": "mean"},
         "adds finfo.min to masked scores, so that a fully masked row is the mean",
     ),
+    Target(
+        "transformers",
+        "sdpa_attention_forward(groups)",
+        "attention.grouped_query",
+        "grouped:transformers_grouped",
+        differs="takes (batch, heads, n, d); returns heads last",
+        keywords={"model": "llama", "backend": "sdpa"},
+    ),
+    *(
+        Target(
+            "transformers",
+            f"{model} eager_attention_forward",
+            "attention.grouped_query",
+            "grouped:transformers_grouped",
+            UNSPECIFIED,
+            ADDED_MIN,
+            keywords={"model": model, "backend": "eager"},
+        )
+        for model in ("llama", "mistral", "gemma")
+    ),
+    *(
+        Target(
+            "transformers",
+            f"{model} apply_rotary_pos_emb",
+            "positional.rotary",
+            "rotary:transformers_rotary",
+            {"pairs": "interleaved" if model == "gptj" else "halves"},
+            "takes sines and cosines, here those of the angles",
+            keywords={"model": model},
+        )
+        for model in ("llama", "gptj", "gpt_neox")
+    ),
+    Target(
+        "transformers",
+        "gpt_oss eager_attention_forward",
+        "attention.sinks",
+        "grouped:transformers_sinks",
+        differs="adds finfo.min to masked scores",
+    ),
+    Target(
+        "transformers",
+        "gemma2 eager_attention_forward(softcap)",
+        "attention.softcap",
+        "grouped:transformers_softcap",
+        UNSPECIFIED,
+        ADDED_MIN,
+    ),
+    Target(
+        "transformers",
+        "ROPE_INIT_FUNCTIONS[linear]",
+        "positional.frequencies",
+        "rotary:transformers_frequencies",
+        differs="float32",
+    ),
+    *(
+        Target(
+            "transformers",
+            f"{kind}RotaryEmbedding",
+            "positional.rotary",
+            "rotary:transformers_module",
+            {"pairs": "halves"},
+            "has frequencies of its own, here those given; angles are float32, and pass no gradient",
+            keywords={"model": model, "kind": kind},
+        )
+        for model, kind in (("llama", "Llama"), ("gpt_neox", "GPTNeoX"))
+    ),
     *(
         Target(
             "transformers",

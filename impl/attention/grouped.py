@@ -1,0 +1,120 @@
+"""Grouped-query attention: several heads of queries share one head of keys and values; with sinks, and with capped scores."""
+
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from impl import _refuse
+from impl.attention._checks import Backend, check_lead, check_mask, check_qkv
+from impl.attention.masks import blank, unsafe
+from impl.attention.weights import masked_softmax, scaled_dot_product
+from impl.scores import scaled_dot
+
+__all__ = ["grouped_query", "sinks", "softcap"]
+
+
+def grouped_query(
+    q: Float[Tensor, "... h n d_k"],
+    k: Float[Tensor, "... g m d_k"],
+    v: Float[Tensor, "... g m d_v"],
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+    *,
+    backend: Backend = "auto",
+) -> Float[Tensor, "... h n d_v"]:
+    """Of h = g·r heads, head t attends to the keys and values of group ⌊t/r⌋, scaled by 1/√d_k; a row with no permitted key is
+    0. Statement: ``attention.grouped_query``.
+
+    One group is multi-query attention, as many as heads are multi-head attention. The mask is one for all heads: its leading
+    dimensions are those before the heads. Keys and values are read where they lie, never repeated. ValueError for shapes that do
+    not fit, TypeError unless q, k and v share one floating dtype and the mask is boolean. Source: Ainslie et al. 2023, "GQA",
+    section 2.2; Shazeer 2019 for one group.
+    """
+    rows, mask = split_groups("attention.grouped_query", q, k, v, mask)
+    z = scaled_dot_product(rows, k, v, mask, backend=backend)
+    return z.reshape(*z.shape[:-3], *q.shape[-3:-1], z.shape[-1])
+
+
+def sinks(
+    q: Float[Tensor, "... h n d_k"],
+    k: Float[Tensor, "... g m d_k"],
+    v: Float[Tensor, "... g m d_v"],
+    sink: Float[Tensor, " h"],
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+) -> Float[Tensor, "... h n d_v"]:
+    """Grouped-query attention in which each head's ``sink`` is one more score of the softmax, whose share is handed to nothing.
+    Statement: ``attention.sinks``.
+
+    A row with no permitted key is 0. In 16 bits all is computed in float32 and rounded once. Raises what ``grouped_query``
+    raises, and ValueError unless ``sink`` has an entry for each head. Source: OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model
+    Card", section 2.2.
+    """
+    if sink.dim() != 1 or q.dim() < 3 or len(sink) != q.shape[-3]:
+        raise _refuse.shapes("attention.sinks", "q (... h n d_k), sink (h)", q=q, sink=sink)
+    _refuse.check_floating("attention.sinks", q=q, sink=sink)
+    rows, mask = split_groups("attention.sinks", q, k, v, mask)
+    if q.dtype.itemsize == 2:
+        rows, k, v, sink = rows.float(), k.float(), v.float(), sink.float()
+    if mask is not None and unsafe(rows, k, v):
+        rows, k, v = blank(rows, k, v, mask)
+    s = scaled_dot(rows, k)
+    if mask is not None:
+        s = torch.where(mask, s, -math.inf)
+    beside = sink.view(k.shape[-3], -1, 1).expand(-1, -1, q.shape[-2]).flatten(-2).unsqueeze(-1)
+    a = torch.softmax(torch.cat((s, beside.expand(*s.shape[:-1], 1)), -1), -1)[..., :-1]
+    z = a @ v
+    return z.reshape(*z.shape[:-3], *q.shape[-3:-1], z.shape[-1]).to(q.dtype)
+
+
+def softcap(
+    q: Float[Tensor, "... n d_k"],
+    k: Float[Tensor, "... m d_k"],
+    v: Float[Tensor, "... m d_v"],
+    cap: int | float,
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+) -> Float[Tensor, "... n d_v"]:
+    """Scaled dot-product attention whose scores s become cap·tanh(s/cap) before the softmax; a row with no permitted key is 0.
+    Statement: ``attention.softcap``.
+
+    In 16 bits all is computed in float32 and rounded once. Raises what ``scaled_dot_product`` raises, and ValueError unless the
+    cap is positive. Source: Gemma Team 2024, "Gemma 2", section 2.
+    """
+    check_qkv("attention.softcap", q, k, v)
+    if not cap > 0:
+        raise ValueError(f"attention.softcap: expected cap > 0; got {cap}")
+    if mask is not None:
+        check_mask("attention.softcap", mask, q.shape[-2], k.shape[-2])
+    check_lead("attention.softcap", q, k, v, mask)
+    if q.dtype.itemsize == 2:
+        return softcap(q.float(), k.float(), v.float(), cap, mask).to(q.dtype)
+    if mask is not None and unsafe(q, k, v):
+        q, k, v = blank(q, k, v, mask)
+    return masked_softmax(cap * torch.tanh(scaled_dot(q, k) / cap), mask) @ v
+
+
+def split_groups(
+    formula: str, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """The queries of a group as rows of one head (... g r·n d_k), and the mask repeated for each; refuse what does not fit."""
+    check_qkv(formula, q, k, v)
+    if (
+        min(q.dim(), k.dim(), v.dim()) < 3
+        or k.shape[-3] != v.shape[-3]
+        or not k.shape[-3]
+        or q.shape[-3] % k.shape[-3]
+    ):
+        expected = "q (... g*r n d_k), k (... g m d_k), v (... g m d_v)"
+        raise _refuse.shapes(formula, expected, q=q, k=k, v=v)
+    (n, m), g = (q.shape[-2], k.shape[-2]), k.shape[-3]
+    if mask is not None:
+        check_mask(formula, mask, n, m)
+        check_lead(formula, q[..., 0, :, :], k[..., 0, :, :], v[..., 0, :, :], mask)
+        if mask.shape[-2] != 1:
+            mask = (
+                mask.unsqueeze(-3)
+                .expand(*mask.shape[:-2], q.shape[-3] // g, n, mask.shape[-1])
+                .flatten(-3, -2)
+            )
+        mask = mask.unsqueeze(-3)
+    return q.unflatten(-3, (g, -1)).flatten(-3, -2), mask

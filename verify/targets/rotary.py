@@ -1,0 +1,67 @@
+"""Rotary position embeddings of transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from verify.adapt import Adapter, function, module
+
+
+def transformers_rotary(model: str) -> Adapter:
+    """The ``apply_rotary_pos_emb`` of Llama, GPT-NeoX or GPT-J, given the sines and cosines of our angles."""
+    apply: Callable[..., Any] = import_module(
+        f"transformers.models.{model}.modeling_{model}"
+    ).apply_rotary_pos_emb
+
+    def halves(turn: Callable[..., Any], x: Tensor, pos: Tensor, theta: Tensor) -> Any:
+        phi = (pos.unsqueeze(-1) * theta).to(x.dtype).repeat(1, 1, 2)
+        one_head = x.unsqueeze(1)
+        return turn(one_head, one_head, phi.cos(), phi.sin())[0].squeeze(1)
+
+    def interleaved(turn: Callable[..., Any], x: Tensor, pos: Tensor, theta: Tensor) -> Any:
+        phi = (pos.unsqueeze(-1) * theta).to(x.dtype)
+        return turn(x.unsqueeze(2), phi.sin(), phi.cos()).squeeze(2)
+
+    return function(apply, interleaved if model == "gptj" else halves, batch=1)
+
+
+def transformers_module(model: str, kind: str) -> Adapter:
+    """The module that makes a model's sines and cosines, with our frequencies in its buffer, and what turns by them."""
+    modeling = import_module(f"transformers.models.{model}.modeling_{model}")
+    config = getattr(import_module(f"transformers.models.{model}.configuration_{model}"), f"{kind}Config")
+
+    def build(h: int) -> nn.Module:
+        made: nn.Module = getattr(modeling, f"{kind}RotaryEmbedding")(
+            config(
+                hidden_size=2 * h,
+                num_attention_heads=1,
+                rope_parameters={"rope_type": "default", "rope_theta": 1e4},
+            )
+        )
+        return made
+
+    def call(tables: nn.Module, x: Tensor, pos: Tensor, theta: Tensor) -> Any:
+        tables.inv_freq = theta
+        cos, sin = tables(x, pos)
+        return modeling.apply_rotary_pos_emb(x.unsqueeze(1), x.unsqueeze(1), cos, sin)[0].squeeze(1)
+
+    return module(build, dict, call, grad=False)
+
+
+def transformers_frequencies() -> Callable[..., Any]:
+    """What makes the frequencies of transformers where positions are interpolated."""
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    def frequencies(h: int, base: float, s: float) -> Tensor:
+        scaled = {"rope_type": "linear", "rope_theta": base, "factor": s}
+        config = LlamaConfig(hidden_size=2 * h, num_attention_heads=1, rope_parameters=scaled)
+        made: Tensor = ROPE_INIT_FUNCTIONS["linear"](config, torch.device("cpu"))[0]
+        return made
+
+    return frequencies
