@@ -25,6 +25,7 @@ SUBJECTS = (
     "attention",
     "positional",
     "normalization",
+    "activation",
     "feedforward",
     "transformer",
     "bert",
