@@ -37,6 +37,7 @@ SUBJECTS = (
     "masking",
     "objectives",
     "decoding",
+    "optimization",
     "scaling",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""

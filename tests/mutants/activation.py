@@ -130,7 +130,15 @@ def silu_half(x):
 
 
 right(SILU, "silu_plainly", "x·σ(x).")(lambda x: x * torch.sigmoid(x))
-right(SILU, "silu_by_tanh_of_half", "σ(x) = (1 + tanh(x/2))/2.")(lambda x: x - x * torch.sigmoid(-x))
+right(SILU, "silu_by_one_exponential", "One exponential, of a number that is not positive.")(
+    lambda x: x * x.clamp_max(0).exp() / (1 + (-x.abs()).exp())
+)
+wrong(
+    SILU,
+    "silu_by_complement",
+    "x − x·σ(−x), which cancels below.",
+    cause="cancel|small|x ≤|below|beyond|conforms",
+)(lambda x: x - x * torch.sigmoid(-x))
 
 # Log-softmax --------------------------------------------------------------------------------------------------------------
 
@@ -201,18 +209,10 @@ wrong(LOG_SOFTMAX, "log_softmax_half_sum", "The sum of exponentials in bfloat16.
         - (x - x.amax(-1, keepdim=True)).exp().bfloat16().sum(-1, keepdim=True).to(x.dtype).log()
     )
 )
-right(LOG_SOFTMAX, "log_softmax_by_log_sum_exp", "The scores less torch.logsumexp.")(
-    lambda x: x - torch.logsumexp(x, -1, keepdim=True)
-)
 
 
 @right(LOG_SOFTMAX)
-def log_softmax_streamed(x):
-    """One entry after another: the largest so far, and the sum of the exponentials relative to it."""
-    largest, total = x[..., :1], torch.ones_like(x[..., :1])
-    for place in range(1, x.shape[-1]):
-        entry = x[..., place : place + 1]
-        new = torch.maximum(largest, entry)
-        total = total * (largest - new).exp() + (entry - new).exp()
-        largest = new
-    return x - largest - total.log()
+def log_softmax_from_the_largest(x):
+    """The row less its largest entry, then less the logarithm of the sum of its exponentials."""
+    z = x - x.amax(-1, keepdim=True)
+    return z - z.exp().sum(-1, keepdim=True).log()
