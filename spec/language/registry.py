@@ -36,6 +36,7 @@ SUBJECTS = (
     "vision",
     "masking",
     "objectives",
+    "routing",
     "decoding",
     "optimization",
     "scaling",

@@ -88,8 +88,13 @@ adamw = Formula(
     pitfalls=(
         pitfall("decay added to the gradient, under the name of AdamW", convention="decay"),
         pitfall("decay by w where η·w is meant: a hundred to a thousand times as much", convention="decay"),
-        pitfall("no correction: the first steps are up to three times too large, or far too small", convention="correction"),
-        pitfall("ε before the correction, or under the root: it counts where gradients are tiny", convention="eps"),
+        pitfall(
+            "no correction: the first steps are up to three times too large, or far too small",
+            convention="correction",
+        ),
+        pitfall(
+            "ε before the correction, or under the root: it counts where gradients are tiny", convention="eps"
+        ),
         pitfall("steps counted from 0: the correction divides by 0", mutant="step_from_zero"),
         pitfall("the weight decays after the step, so that the step decays as well", mutant="decay_behind"),
         pitfall("the second moment of the mean, not the mean of the squares", mutant="square_of_the_mean"),
@@ -166,7 +171,9 @@ adamw.theorem(
         "=",
         adamw(each(kept * theta[i], i), g, m, v, t, eta, beta_1, beta_2, eps, 0)[i],
     ).by_definition("the step does not read the weight"),
-    claim(whole.output(m_new)[i], "=", beta_1 * m[i] + (1 - beta_1) * g[i]).by_definition("of the gradient alone"),
+    claim(whole.output(m_new)[i], "=", beta_1 * m[i] + (1 - beta_1) * g[i]).by_definition(
+        "of the gradient alone"
+    ),
     conventions={"decay": "decoupled"},
 )
 
@@ -209,12 +216,24 @@ adamw.theorem(
     "scale",
     "Scaling all gradients, those before included, and ε by c > 0 changes no step",
     claim(
-        adamw(theta, each(c * g[i], i), each(c * m[i], i), each(c**2 * v[i], i), t, eta, beta_1, beta_2, c * eps, w)[i],
+        adamw(
+            theta,
+            each(c * g[i], i),
+            each(c * m[i], i),
+            each(c**2 * v[i], i),
+            t,
+            eta,
+            beta_1,
+            beta_2,
+            c * eps,
+            w,
+        )[i],
         "=",
         theta_new[i],
     )
     .step(
-        kept * theta[i] - eta * (c * mean / (sqrt(c**2 * square) + c * eps)), "the first moment scales by c, the second by c²"
+        kept * theta[i] - eta * (c * mean / (sqrt(c**2 * square) + c * eps)),
+        "the first moment scales by c, the second by c²",
     )
     .because("√(c²·…) = c·√…, and c cancels"),
     given=c,
@@ -225,6 +244,8 @@ adamw.theorem(
     "moments",
     "Both moments are linear in what they keep and what they see: means with the weights β and 1 − β",
     claim(whole.output(m_new)[i], "=", g[i] + beta_1 * (m[i] - g[i])).by_definition("β·m + (1 − β)·g"),
-    claim(whole.output(v_new)[i], "=", g[i] ** 2 + beta_2 * (v[i] - g[i] ** 2)).by_definition("β·v + (1 − β)·g²"),
+    claim(whole.output(v_new)[i], "=", g[i] ** 2 + beta_2 * (v[i] - g[i] ** 2)).by_definition(
+        "β·v + (1 − β)·g²"
+    ),
     conventions={"decay": "decoupled"},
 )
