@@ -5,8 +5,8 @@
 ``impl.embedding``        ``token``: a row of a table for each id; ``bert``: of three tables, normalised
 ``impl.recurrent``        cells; RNNs, LSTMs, GRUs over sequences, stacked and bidirectional; ELMo's model
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
-``impl.attention``        soft, hard, local, causal, windows, Linformer, BigBird; (causal, biased) multi-head; steps
-``impl.positional``       ``sinusoidal``, ``learned``
+``impl.attention``        soft, hard, local, causal, windows, Linformer, BigBird; (causal, biased) multi-head; grouped; steps
+``impl.positional``       ``sinusoidal``, ``learned``, ``rotary``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position
 ``impl.masking``          ``mlm``, ``whole_words``: what masked language modelling hides; ``nsp``: pairs of sentences

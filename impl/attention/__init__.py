@@ -19,6 +19,7 @@ from impl._arguments import check_arguments
 from impl.attention import layouts as layouts
 from impl.attention.blocks import bigbird, bigbird_table, random_blocks
 from impl.attention.cache import KeyValueCache
+from impl.attention.grouped import grouped_query
 from impl.attention.low_rank import LinformerAttention, linformer
 from impl.attention.masks import causal_mask, key_padding_mask
 from impl.attention.mixing import Attention, attend
@@ -45,6 +46,7 @@ __all__ = [
     "multi_head",
     "biased_multi_head",
     "causal_multi_head",
+    "grouped_query",
     "relative",
     "shift_distances",
     "MultiHeadAttention",

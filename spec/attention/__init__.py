@@ -10,6 +10,7 @@ FORMULAS = (
     "multi_head",
     "biased_multi_head",
     "causal_multi_head",
+    "grouped_query",
     "relative",
     "hard",
     "local",

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from impl.positional import learned, sinusoidal
+from impl.positional import learned, rotary, sinusoidal
 
 LAYOUTS = pytest.mark.parametrize("layout", ["interleaved", "concatenated"])
 SIZES = pytest.mark.parametrize("n", [1, 2, 17, 97])
@@ -177,3 +177,81 @@ class TestLearned:
         assert torch.equal(compiled(torch.tensor([1, 3]), W), W[[1, 3]])
         with pytest.raises((IndexError, RuntimeError), match=r"out of bounds|positional.learned"):
             compiled(torch.tensor([1, 5]), W)
+
+
+PAIRS = pytest.mark.parametrize("pairs", ["interleaved", "halves"])
+
+
+class TestRotary:
+    """positional.rotary."""
+
+    @PAIRS
+    @pytest.mark.parametrize("lead", [(), (2,), (3, 2)], ids=str)
+    def test_pairs_are_complex_numbers_turned_by_their_angles(self, pairs, lead, normal):
+        """Heads and batches are leading dimensions; positions are shared, or each member has its own."""
+        x, theta = normal(*lead, 5, 14, dtype=torch.float64), normal(7, dtype=torch.float64)
+        for pos in (torch.tensor([3, 0, 4095, 7, 7]), torch.randint(4096, (*lead, 5))):
+            y = rotary(x, pos, theta, pairs=pairs)
+
+            def join(rows):
+                first, second = (
+                    (rows[..., 0::2], rows[..., 1::2]) if pairs == "interleaved" else rows.chunk(2, -1)
+                )
+                return torch.complex(first, second)
+
+            angle = pos[..., None] * theta
+            torch.testing.assert_close(join(y), join(x) * torch.polar(torch.ones_like(angle), angle))
+
+    @PAIRS
+    @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+    def test_16_bits_are_rounded_once(self, pairs, dtype, normal):
+        """Far positions, too: the angle is not held in 16 bits."""
+        x, theta, pos = normal(5, 14, dtype=dtype), normal(7), torch.tensor([0, 1, 257, 1009, 4095])
+        want = rotary(x.float(), pos, theta, pairs=pairs).to(dtype)
+        assert torch.equal(rotary(x, pos, theta, pairs=pairs), want)
+
+    def test_no_tokens_and_no_pairs_are_sizes_like_others(self, normal):
+        """Nothing is turned."""
+        assert rotary(normal(0, 14), torch.zeros(0, dtype=torch.int64), normal(7)).shape == (0, 14)
+        assert rotary(normal(5, 0), torch.arange(5), normal(0)).shape == (5, 0)
+
+    @PAIRS
+    def test_derivatives_exist_in_both_modes_to_second_order(self, pairs, normal):
+        """By rows and by frequencies: gradcheck, gradgradcheck, forward mode, vmap."""
+        x, theta = normal(3, 4, dtype=torch.float64, grad=True), normal(2, dtype=torch.float64, grad=True)
+
+        def f(x, theta):
+            return rotary(x, torch.arange(3), theta, pairs=pairs)
+
+        assert torch.autograd.gradcheck(f, (x, theta), check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(f, (x, theta))
+        assert torch.func.vmap(f, in_dims=(0, None))(torch.stack((x, x)), theta).shape == (2, 3, 4)
+
+    @pytest.mark.usefixtures("unchecked")
+    def test_what_does_not_fit_is_refused(self, normal):
+        """One line names the formula, what was expected and what was given."""
+        x, pos, theta = normal(5, 14), torch.arange(5), normal(7)
+        line = r"^positional.rotary: expected x \(... n 2\*h\), pos \(... n\), theta \(h\); got x \(5, 13\)"
+        with pytest.raises(ValueError, match=line):
+            rotary(x[:, 1:], pos, theta)
+        with pytest.raises(ValueError, match=r"got .* pos \(4,\)"):
+            rotary(x, pos[1:], theta)
+        with pytest.raises(
+            ValueError, match=r"^positional.rotary: expected leading dimensions that broadcast"
+        ):
+            rotary(normal(2, 5, 14), torch.zeros(3, 5, dtype=torch.int64), theta)
+        with pytest.raises(TypeError, match=r"^positional.rotary: expected integer pos; got pos float32$"):
+            rotary(x, pos.float(), theta)
+        with pytest.raises(
+            TypeError, match=r"^positional.rotary: expected a floating theta; got theta int64$"
+        ):
+            rotary(x, pos, theta.long())
+
+    @PAIRS
+    @pytest.mark.compiled
+    def test_rotary_compiles_as_one_graph(self, pairs, normal):
+        """torch.compile takes the function whole."""
+        given = normal(5, 14), torch.arange(5), normal(7)
+        torch.testing.assert_close(
+            torch.compile(rotary, fullgraph=True)(*given, pairs=pairs), rotary(*given, pairs=pairs)
+        )
