@@ -30,6 +30,7 @@ SUBJECTS = (
     "transformer",
     "bert",
     "gpt",
+    "llama",
     "transformer_xl",
     "xlnet",
     "evoformer",

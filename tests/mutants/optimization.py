@@ -128,9 +128,9 @@ right(ADAMW, "uncorrected_by_name", "Moments as they are, by that convention.", 
 
 
 @right(ADAMW)
-def step_by_lerp(theta, g, m, v, t, eta, beta_1, beta_2, eps, w):
-    """As torch's own loop: lerp, addcmul, and the corrections as factors of rate and root."""
-    m_new = m.lerp(g, 1 - beta_1)
+def step_by_factors(theta, g, m, v, t, eta, beta_1, beta_2, eps, w):
+    """As torch's own loop: addcmul, and the corrections as factors of rate and root."""
+    m_new = torch.add(m * beta_1, g, alpha=1 - beta_1)
     v_new = torch.addcmul(v * beta_2, g, g, value=1 - beta_2)
     size = lacking(beta_2, t) ** 0.5
     return (
