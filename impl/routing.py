@@ -20,9 +20,9 @@ def top_k(
 ) -> Float[Tensor, "... n E"]:
     """w: softmax(s) over the k experts of the largest logits, 0 for the others. Statement: ``routing.top_k``.
 
-    Of experts with equal logits those with the smaller number are asked; k ≥ E asks all. ``weights="shares"`` leaves the shares of
-    the softmax over all experts as they are. ValueError for a tensor without a token's axis and for k below 1, TypeError unless s
-    is of a floating dtype. Source: Shazeer et al. 2017, equations 3 and 5; Jiang et al. 2024, section 2.1.
+    Of experts with equal logits those with the smaller number are asked; k ≥ E asks all. ``weights="shares"`` leaves the shares
+    of the softmax over all experts as they are. ValueError for a tensor without a token's axis and for k below 1, TypeError
+    unless s is of a floating dtype. Source: Shazeer et al. 2017, equations 3 and 5; Jiang et al. 2024, section 2.1.
     """
     if s.dim() < 2:
         raise _refuse.shapes("routing.top_k", "s (... n E)", s=s)

@@ -3,7 +3,29 @@
 from spec.attention.grouped_query import grouped_query
 from spec.attention.scaled_dot_product import scaled_dot_product
 from spec.llama import parts
-from spec.llama.parts import ATTENDING, SEEN, WIDTHS, a, b, c, d_model, d_v, e, g, i, j, l, mask, n, p, pos, r, t, theta, u
+from spec.llama.parts import (
+    ATTENDING,
+    SEEN,
+    WIDTHS,
+    a,
+    b,
+    c,
+    d_model,
+    d_v,
+    e,
+    g,
+    i,
+    j,
+    l,
+    mask,
+    n,
+    p,
+    pos,
+    r,
+    t,
+    theta,
+    u,
+)
 from spec.positional.rotary import LONGEST, rotary
 from spec.vocabulary import *
 
@@ -15,7 +37,9 @@ k = tensor("k", g, n, 2 * p, meaning="in each group, what each token is found by
 v = tensor("v", g, n, d_v, meaning="in each group, what each token hands over")
 Q = tensor("Q", g * r, n, 2 * p, meaning="the queries, turned by their positions")
 K = tensor("K", g, n, 2 * p, meaning="the keys, turned by their positions: these are kept while a text grows")
-head = tensor("head", g * r, n, d_v, meaning="what each head has gathered for each token, from it and those before it")
+head = tensor(
+    "head", g * r, n, d_v, meaning="what each head has gathered for each token, from it and those before it"
+)
 z = tensor("z", n, d_model, meaning="the heads' findings joined, as wide as a token")
 STILL = each(stopped(theta[u]), u)
 
@@ -51,8 +75,12 @@ attention = Formula(
     conventions=ATTENDING,
     stored=("q", "k", "v", "Q", "K", "head"),
     pitfalls=(
-        pitfall("pairs of neighbours, as Meta's own weights have them, where these are halves", convention="pairs"),
-        pitfall("keys repeated as a whole, where each is to be repeated r times in a row", mutant="llama_tiled"),
+        pitfall(
+            "pairs of neighbours, as Meta's own weights have them, where these are halves", convention="pairs"
+        ),
+        pitfall(
+            "keys repeated as a whole, where each is to be repeated r times in a row", mutant="llama_tiled"
+        ),
         pitfall("values turned as well", mutant="llama_values_turned"),
         pitfall("positions that begin anew with each piece read from a cache", theorem="shift"),
         pitfall("padding in front that takes part", mutant="llama_padding_seen"),
@@ -108,8 +136,7 @@ attention.theorem(
         "=",
         whole[i, l],
         where=le(i, last),
-    )
-    .by_definition("token i sees those up to its own place in every head, none of which was replaced"),
+    ).by_definition("token i sees those up to its own place in every head, none of which was replaced"),
     given=x_later,
     conventions=SEEN,
 )
@@ -117,8 +144,9 @@ attention.theorem(
 attention.theorem(
     "prefix",
     "The outputs of the first tokens are those of the first tokens alone: keys and values may be kept while a text grows",
-    claim(attention(x[:rows], pos[:rows], theta, *WEIGHTS, mask[:rows])[i, l], "=", whole[i, l], first, l)
-    .by_definition("token i sees those up to its own place, and these are among the first"),
+    claim(
+        attention(x[:rows], pos[:rows], theta, *WEIGHTS, mask[:rows])[i, l], "=", whole[i, l], first, l
+    ).by_definition("token i sees those up to its own place, and these are among the first"),
     sizes={n: rows + extra},
     conventions=SEEN,
 )
@@ -146,7 +174,11 @@ attention.theorem(
         attention(x, pos, theta, *WEIGHTS, each(mask[i] & le(extra, i), i))[extra + i, l],
         "=",
         attention(
-            each(x[extra + i, l], first, l), each(pos[extra + i], first), theta, *WEIGHTS, each(mask[extra + i], first)
+            each(x[extra + i, l], first, l),
+            each(pos[extra + i], first),
+            theta,
+            *WEIGHTS,
+            each(mask[extra + i], first),
         )[i, l],
         first,
         l,
@@ -155,7 +187,10 @@ attention.theorem(
     conventions=SEEN,
 )
 
-near, by = given("near", n, domain="integer", below=LONGEST // 2), given("by", domain="integer", below=LONGEST // 2)
+near, by = (
+    given("near", n, domain="integer", below=LONGEST // 2),
+    given("by", domain="integer", below=LONGEST // 2),
+)
 
 attention.theorem(
     "shift",
@@ -164,7 +199,9 @@ attention.theorem(
         attention(x, each(near[i] + by, i), theta, *WEIGHTS, mask)[i, l],
         "=",
         attention(x, near, theta, *WEIGHTS, mask)[i, l],
-    ).by_definition("the product of a turned query with a turned key depends on the difference of their positions"),
+    ).by_definition(
+        "the product of a turned query with a turned key depends on the difference of their positions"
+    ),
     given=(near, by),
     conventions={**SEEN, "pairs": "halves"},
 )
@@ -172,8 +209,8 @@ attention.theorem(
 attention.theorem(
     "parameters",
     "It has d_model·(g·r + g)·2·p + d_model·(g·r + g)·d_v parameters, beside the p frequencies, which are not learned",
-    claim(parameters(attention) - p, "=", d_model * (g * r + g) * 2 * p + d_model * (g * r + g) * d_v).by_definition(
-        "the sizes of the four matrices"
-    ),
+    claim(
+        parameters(attention) - p, "=", d_model * (g * r + g) * 2 * p + d_model * (g * r + g) * d_v
+    ).by_definition("the sizes of the four matrices"),
     runs=False,
 )

@@ -9,7 +9,25 @@ from typing import Any
 from spec.feedforward.gated import gated
 from spec.llama import parts
 from spec.llama.attention import TWO_HEADS, attention
-from spec.llama.parts import CONVENTIONS, INNER, SEEN, WIDTHS, d_ff, d_model, d_v, g, i, j, l, mask, n, p, pos, r, theta
+from spec.llama.parts import (
+    CONVENTIONS,
+    INNER,
+    SEEN,
+    WIDTHS,
+    d_ff,
+    d_model,
+    d_v,
+    g,
+    i,
+    j,
+    l,
+    mask,
+    n,
+    p,
+    pos,
+    r,
+    theta,
+)
 from spec.normalization.rms_norm import rms_norm
 from spec.positional.rotary import LONGEST
 from spec.transformer.parts import epsilon
@@ -57,7 +75,10 @@ layer = Formula(
     stored=("q", "z", "s", "w", "f"),
     pitfalls=(
         pitfall("one normalization for both steps, or both gains exchanged", mutant="llama_gains_exchanged"),
-        pitfall("the sum taken with the normalised row, not with the row itself", mutant="llama_sum_of_the_normalised"),
+        pitfall(
+            "the sum taken with the normalised row, not with the row itself",
+            mutant="llama_sum_of_the_normalised",
+        ),
         pitfall("normalised after each sum, as the Transformer was", mutant="llama_post_norm"),
         pitfall("Gemma's gain, 1 + γ, or its GELU, where Llama's weights are read", convention="gain"),
         pitfall("pairs of neighbours, where the weights were trained with halves", convention="pairs"),
@@ -78,9 +99,9 @@ layer = Formula(
             output="s",
         ),
         Worked(
-            "Normalised by √73 and √55.48 they open a gate by 1.0534 and 0.8055, and add 0.7313 and 0.6430 to the first entry",
+            "Normalised by √73 and √55.48 they open a gate by 1.0534 and 0.8055, and add 0.7313 and 0.6428 to the first entry",
             ONE_UNIT,
-            [["9.7313", "8.0000"], ["6.6430", "8.6000"]],
+            [["9.7313", "8.0000"], ["6.6428", "8.6000"]],
             4,
         ),
     ),
@@ -125,7 +146,9 @@ layer.theorem(
     "prefix",
     "What a token becomes does not depend on those after it: without them it becomes the same, so that keys and values may be "
     "kept while a text grows",
-    of_rows(claim(layer(x[:rows], pos[:rows], theta, *WEIGHTS, eps, mask[:rows])[i, l], "=", y[i, l], first, l))
+    of_rows(
+        claim(layer(x[:rows], pos[:rows], theta, *WEIGHTS, eps, mask[:rows])[i, l], "=", y[i, l], first, l)
+    )
     .citing("prefix", gathers(x), rows=rows, extra=extra)
     .by_definition("it gathers the same, and all else is done row by row"),
     sizes={n: rows + extra},
@@ -137,7 +160,9 @@ layer.theorem(
     "Other tokens behind a place change nothing up to it",
     of_rows(
         claim(
-            layer(each(case(le(j, last), x[j, l], x_later[j, l]), j, l), pos, theta, *WEIGHTS, eps, mask)[i, l],
+            layer(each(case(le(j, last), x[j, l], x_later[j, l]), j, l), pos, theta, *WEIGHTS, eps, mask)[
+                i, l
+            ],
             "=",
             y[i, l],
             where=le(i, last),
@@ -192,7 +217,10 @@ layer.theorem(
     conventions=SEEN,
 )
 
-near, by = given("near", n, domain="integer", below=LONGEST // 2), given("by", domain="integer", below=LONGEST // 2)
+near, by = (
+    given("near", n, domain="integer", below=LONGEST // 2),
+    given("by", domain="integer", below=LONGEST // 2),
+)
 
 layer.theorem(
     "shift",
@@ -216,7 +244,9 @@ layer.theorem(
     "parameters",
     "The layer has d_model·(g·r + g)·(2·p + d_v) + 3·d_model·d_ff + 2·d_model parameters, beside the p frequencies, which are not "
     "learned",
-    claim(parameters(layer) - p, "=", COUNT).by_definition("attention, the three matrices of the network, and two gains"),
+    claim(parameters(layer) - p, "=", COUNT).by_definition(
+        "attention, the three matrices of the network, and two gains"
+    ),
     runs=False,
 )
 
@@ -225,7 +255,9 @@ layer.theorem(
     "parameters_of_width",
     "With heads that share the width d of the model, and values as wide as keys, these are 2·d² for queries and output, 2·d·(g·2·p) "
     "for keys and values, 3·d·d_ff and 2·d",
-    claim(parameters(layer) - p, "=", 2 * d**2 + 2 * d * (g * 2 * p) + 3 * d * d_ff + 2 * d).by_definition("d = g·r·2·p"),
+    claim(parameters(layer) - p, "=", 2 * d**2 + 2 * d * (g * 2 * p) + 3 * d * d_ff + 2 * d).by_definition(
+        "d = g·r·2·p"
+    ),
     sizes={d_model: d, d_v: 2 * p},
     runs=False,
 )

@@ -9,9 +9,7 @@ from spec.positional.rotary import LONGEST, PAIRS
 from spec.vocabulary import *
 
 n, d_model, g, r, p, d_v, d_ff, L, V = sizes("n d_model g r p d_v d_ff L V")
-i, j, l, t, a, b, c, e, u = indices(
-    i=n, j=n, l=d_model, t=g * r, a=g, b=r, c=2 * p, e=d_v, u=p
-)
+i, j, l, t, a, b, c, e, u = indices(i=n, j=n, l=d_model, t=g * r, a=g, b=r, c=2 * p, e=d_v, u=p)
 WIDTHS = {
     d_model: "width of a token",
     g: "groups: heads of keys and values",
@@ -43,7 +41,14 @@ def attention(*layers: Node) -> tuple[Tensor, ...]:
         parameter("W_q", *layers, g * r, d_model, 2 * p, meaning=f"{each_}head, what makes the queries"),
         parameter("W_k", *layers, g, d_model, 2 * p, meaning=f"{each_}group, what makes the keys"),
         parameter("W_v", *layers, g, d_model, d_v, meaning=f"{each_}group, what makes the values"),
-        parameter("W_o", *layers, g * r, d_v, d_model, meaning=f"{each_}head, what it adds to a token of what it found"),
+        parameter(
+            "W_o",
+            *layers,
+            g * r,
+            d_v,
+            d_model,
+            meaning=f"{each_}head, what it adds to a token of what it found",
+        ),
     )
 
 
