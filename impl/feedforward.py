@@ -1,7 +1,7 @@
 """Feed-forward networks, the same at every position: two layers with a function of one number between them, or three and a gate.
 
-Letters are the statements': rows x of d entries, f inner units; W_1 (d f) and b_1 lead to them, W_2 (f d) and b_2 back. In a gated
-network W_g (d f) opens the units' gates, W_u (d f) is what they have to say, and W_d (f d) leads back.
+Letters are the statements': rows x of d entries, f inner units; W_1 (d f) and b_1 lead to them, W_2 (f d) and b_2 back. In a
+gated network W_g (d f) opens the units' gates, W_u (d f) is what they have to say, and W_d (f d) leads back.
 """
 
 from typing import Literal

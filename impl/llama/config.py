@@ -108,8 +108,8 @@ class LlamaConfig:
     def from_json(cls, given: Mapping[str, Any] | str | Path) -> "LlamaConfig":
         """From a ``config.json`` of a Llama as Hugging Face writes it, or from what stands in one.
 
-        ValueError for a model of another kind, for sizes that are missing, and for what is computed otherwise there: biases, another
-        activation, scaled frequencies.
+        ValueError for a model of another kind, for sizes that are missing, and for what is computed otherwise there: biases,
+        another activation, scaled frequencies.
         """
         stored: Mapping[str, Any]
         stored = given if isinstance(given, Mapping) else read_json(Path(given))
@@ -131,7 +131,7 @@ class LlamaConfig:
         """What Hugging Face writes into a ``config.json``."""
         values = {key: getattr(self, name) for name, key in KEYS.items()}
         # Unless told otherwise, transformers has tokens 1 and 2 begin and end a text.
-        outside = {} if self.vocabulary > 2 else {"bos_token_id": None, "eos_token_id": None}  # noqa: PLR2004
+        outside = {} if self.vocabulary > 2 else {"bos_token_id": None, "eos_token_id": None}
         turning = {"rope_type": "default", "rope_theta": self.base}
         widths = {"num_key_value_heads": self.shared, "head_dim": self.width, "rope_parameters": turning}
         return {

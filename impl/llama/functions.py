@@ -8,6 +8,7 @@ vocabulary of V tokens. Leading dimensions of tokens, positions and masks are ba
 
 from typing import Literal, NamedTuple
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
@@ -75,22 +76,23 @@ def attention(
     W_q, W_k, W_v, W_o = weights
     named = {"W_q": W_q, "W_k": W_k, "W_v": W_v, "W_o": W_o}
     _AXES.fit("llama.attention", x=x, **named)
-    if W_q.shape[0] % W_k.shape[0]:
-        raise _refuse.shapes(
-            "llama.attention", "h = g*r heads in W_q (h d_model 2*p), W_k (g d_model 2*p)", W_q=W_q, W_k=W_k
-        )
+    if W_q.shape[0] % W_k.shape[0] or theta.shape != (W_q.shape[-1] // 2,):
+        expected = "W_q (g*r d_model 2*p), W_k (g d_model 2*p), theta (p)"
+        raise _refuse.shapes("llama.attention", expected, W_q=W_q, W_k=W_k, theta=theta)
     n = x.shape[-2]
     seen = causal_mask(n, n, device=x.device)
     if mask is not None:
-        if mask.dtype.is_floating_point or mask.dtype.is_complex or mask.shape[-1:] not in ((n,), (1,)):
-            raise _refuse.shapes("llama.attention", "a boolean mask (... n), True = a word", mask=mask)
+        if mask.dtype != torch.bool:
+            raise _refuse.dtypes("llama.attention", "a boolean mask, True = a word", mask=mask)
+        if mask.shape[-1:] not in ((n,), (1,)):
+            raise _refuse.shapes("llama.attention", "x (... n d_model), mask (... n)", x=x, mask=mask)
         seen = seen & mask.unsqueeze(-2)
     asking, asked = blank_sequences(x, x, None if mask is None else seen)
     q, k, v = (
         split_heads(of @ W.transpose(0, 1).flatten(1), W.shape[0])
         for of, W in ((asking, W_q), (asked, W_k), (asked, W_v))
     )
-    place = pos.expand(*pos.shape[:-1], n).unsqueeze(-2)
+    place = pos.expand(*pos.shape[:-1], n).unsqueeze(-2)  # for all heads
     still = theta.detach()
     z = grouped_query(rotary(q, place, still, pairs=pairs), rotary(k, place, still, pairs=pairs), v, seen)
     return z.transpose(-3, -2).flatten(-2) @ W_o.flatten(0, 1)
@@ -137,8 +139,8 @@ def model(
     approximation: Approximation = "none",
     gain: Gain = "gamma",
 ) -> Float[Tensor, "... n V"]:
-    """At each place the logits of the next token, given those up to it: E[ids], L layers, each ``layer`` with weights of its own, a
-    last normalization, and a product with every row of U. Statement: ``llama.model``.
+    """At each place the logits of the next token, given those up to it: E[ids], L layers, each ``layer`` with weights of its own,
+    a last normalization, and a product with every row of U. Statement: ``llama.model``.
 
     ValueError unless all parameters of layers have as many of them, and for shapes that do not fit; else options and errors are
     those of the parts. Source: Touvron et al. 2023, "LLaMA", section 2.2.

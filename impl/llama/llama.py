@@ -15,8 +15,8 @@ __all__ = ["Llama"]
 
 
 class Llama(nn.Module):
-    """``llama.model`` with its parameters: those of the layers, each with an axis for the layer in front, by their letters; the table
-    E; gamma_f; and U, which is E where the configuration is tied.
+    """``llama.model`` with its parameters: those of the layers, each with an axis for the layer in front, by their letters; the
+    table E; gamma_f; and U, which is None where the configuration is tied: then it is E.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Llama(nn.Module):
         self.layers = nn.ParameterDict(
             {name: made(config.layers, *shape) for name, shape in shapes(LayerWeights, sizes).items()}
         )
-        self.U = self.E if config.tied else made(*table)
+        self.U = None if config.tied else made(*table)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -72,16 +72,16 @@ class Llama(nn.Module):
         if positions is None:
             positions = torch.arange(ids.shape[-1], device=ids.device)
         weights = LayerWeights(*(self.layers[name] for name in LayerWeights._fields))
-        eps = self.config.eps
-        return model(ids, positions, self.frequencies(), self.E, weights, self.gamma_f, self.U, eps, mask)
+        head, eps = self.E if self.U is None else self.U, self.config.eps
+        return model(ids, positions, self.frequencies(), self.E, weights, self.gamma_f, head, eps, mask)
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, *, dtype: torch.dtype | None = None) -> "Llama":
-        """The model of a folder of a ``LlamaForCausalLM`` as Hugging Face writes it, in evaluation; ``dtype`` is the stored one unless
-        given; of several, the narrowest that holds all.
+        """The model of a folder of a ``LlamaForCausalLM`` as Hugging Face writes it, in evaluation; ``dtype`` is the stored one
+        unless given; of several, the narrowest that holds all.
 
-        ValueError, in one line that names the file or the tensors, for files that cannot be read, and for tensors that are missing,
-        not known, of another shape or not of floating numbers. TypeError for a dtype that is not floating.
+        ValueError, in one line that names the file or the tensors, for files that cannot be read, and for tensors that are
+        missing, not known, of another shape or not of floating numbers. TypeError for a dtype that is not floating.
         """
         from impl.llama.checkpoints import fill
 

@@ -13,10 +13,10 @@ y = tensor("y", d, meaning="the logarithm of each entry's share")
 log_softmax = Formula(
     "activation.log_softmax",
     "Log-softmax",
-    why="A loss asks for the logarithm of a probability. Taken of the softmax it fails: a share of e⁻²⁰⁰ is 0 in float32, and its "
-    "logarithm −∞, though −200 is an ordinary number. So the logarithm is taken on paper first: what is left is the score less "
-    "the logarithm of the sum of all exponentials. That sum overflows where a score exceeds 88; with the largest score subtracted "
-    "first, and added again behind the logarithm, no exponential exceeds 1 and one of them is 1.",
+    why="A loss asks for the logarithm of a probability. Taken of the softmax it fails: a share of e⁻²⁰⁰ is 0 in float32, and "
+    "its logarithm −∞, though −200 is an ordinary number. So the logarithm is taken on paper first: what is left is the score "
+    "less the logarithm of the sum of all exponentials. That sum overflows where a score exceeds 88; with the largest score "
+    "subtracted first, and added again behind the logarithm, no exponential exceeds 1 and one of them is 1.",
     sizes={d: "entries of a row"},
     inputs=(x,),
     lines=(define(z, log(Sum(exp(x[j]), j))), define(y[i], x[i] - z)),

@@ -1,14 +1,12 @@
 """Llama's attention: causal, queries and keys turned by their positions, several heads of queries to one of keys and values."""
 
 from spec.attention.grouped_query import grouped_query
-from spec.attention.scaled_dot_product import scaled_dot_product
 from spec.llama import parts
 from spec.llama.parts import (
     ATTENDING,
     SEEN,
     WIDTHS,
     a,
-    b,
     c,
     d_model,
     d_v,
@@ -101,8 +99,8 @@ attention = Formula(
             1,
         ),
     ),
-    notes="Under r = 1 it is multi-head attention, under g = 1 multi-query attention. Meta's checkpoints pair neighbours; those of "
-    "Hugging Face have the columns of W_q and W_k in another order, by which pairs are halves.",
+    notes="Under r = 1 it is multi-head attention, under g = 1 multi-query attention. Meta's checkpoints pair neighbours; those "
+    "of Hugging Face have the columns of W_q and W_k in another order, by which pairs are halves.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

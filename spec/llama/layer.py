@@ -1,7 +1,7 @@
 """A layer of Llama: attention and a gated network, each reading normalised rows, and each adding to what it read.
 
-Inputs: the tokens x and their positions; frequencies; attention's W_q, W_k, W_v, W_o and the gain before it; the network's W_g, W_u,
-W_d and the gain before it; ε; which tokens are words.
+Inputs: the tokens x and their positions; frequencies; attention's W_q, W_k, W_v, W_o and the gain before it; the network's W_g,
+W_u, W_d and the gain before it; ε; which tokens are words.
 """
 
 from typing import Any
@@ -91,8 +91,8 @@ layer = Formula(
     ),
     worked=(
         Worked(
-            "Two tokens, (1, 0) and (0, 1), of mean square 1/2, so that with ε = 1/2 they are read as they are: after attention they "
-            "are (9, 8) and (6, 8.6)",
+            "Two tokens, (1, 0) and (0, 1), of mean square 1/2, so that with ε = 1/2 they are read as they are: after attention "
+            "they are (9, 8) and (6, 8.6)",
             ONE_UNIT,
             [["9.0", "8.0"], ["6.0", "8.6"]],
             1,
@@ -105,8 +105,8 @@ layer = Formula(
             4,
         ),
     ),
-    notes="Mistral's layer is this one under a window, Gemma's under gain=one_plus and activation=gelu; Qwen's has biases of queries, "
-    "keys and values besides.",
+    notes="Mistral's layer is this one under a window, Gemma's under gain=one_plus and activation=gelu; Qwen's has biases of "
+    "queries, keys and values besides.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ def gathers(rows: Tensor | Comprehension, words: Any = mask) -> Applied:
 
 layer.theorem(
     "straight_way",
-    "The layer adds to each token what attention and network make of it: nothing multiplies the token itself, nor the gradient on "
-    "its way past them",
+    "The layer adds to each token what attention and network make of it: nothing multiplies the token itself, nor the gradient "
+    "on its way past them",
     of_rows(claim(y[i, l], "=", x[i, l] + z[i, l] + f[i, l])).by_definition("two sums, one after the other"),
     conventions=SEEN,
 )
@@ -242,8 +242,8 @@ COUNT = d_model * (g * r + g) * (2 * p + d_v) + 3 * d_model * d_ff + 2 * d_model
 
 layer.theorem(
     "parameters",
-    "The layer has d_model·(g·r + g)·(2·p + d_v) + 3·d_model·d_ff + 2·d_model parameters, beside the p frequencies, which are not "
-    "learned",
+    "The layer has d_model·(g·r + g)·(2·p + d_v) + 3·d_model·d_ff + 2·d_model parameters, beside the p frequencies, which are "
+    "not learned",
     claim(parameters(layer) - p, "=", COUNT).by_definition(
         "attention, the three matrices of the network, and two gains"
     ),
@@ -253,8 +253,8 @@ layer.theorem(
 d = g * r * 2 * p
 layer.theorem(
     "parameters_of_width",
-    "With heads that share the width d of the model, and values as wide as keys, these are 2·d² for queries and output, 2·d·(g·2·p) "
-    "for keys and values, 3·d·d_ff and 2·d",
+    "With heads that share the width d of the model, and values as wide as keys, these are 2·d² for queries and output, "
+    "2·d·(g·2·p) for keys and values, 3·d·d_ff and 2·d",
     claim(parameters(layer) - p, "=", 2 * d**2 + 2 * d * (g * 2 * p) + 3 * d * d_ff + 2 * d).by_definition(
         "d = g·r·2·p"
     ),

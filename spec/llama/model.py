@@ -1,7 +1,7 @@
 """Llama: from the tokens of a text to the logits of the token that comes next, at every place.
 
-Inputs: tokens and positions; frequencies; the table of tokens; the parameters of llama.layer, each with one axis more in front, its
-layer; the gain of the last normalization and the matrix of the logits; ε; which tokens are words.
+Inputs: tokens and positions; frequencies; the table of tokens; the parameters of llama.layer, each with one axis more in front,
+its layer; the gain of the last normalization and the matrix of the logits; ε; which tokens are words.
 """
 
 from typing import Any
@@ -73,10 +73,10 @@ SMALL = {
 model = Formula(
     "llama.model",
     "Llama",
-    why="How good can a language model become that is trained on public text alone, and run on one machine? Llama answered with few "
-    "novelties and many more tokens: a decoder of the parts that had proved themselves since 2017, trained far beyond the point at "
-    "which a larger model would have been the cheaper way to the same loss, since what is used often should be small. Its weights "
-    "were published, and its plan has become that of nearly all open models: other sizes, the same lines.",
+    why="How good can a language model become that is trained on public text alone, and run on one machine? Llama answered with "
+    "few novelties and many more tokens: a decoder of the parts that had proved themselves since 2017, trained far beyond the "
+    "point at which a larger model would have been the cheaper way to the same loss, since what is used often should be small. "
+    "Its weights were published, and its plan has become that of nearly all open models: other sizes, the same lines.",
     sizes={
         n: "tokens",
         V: "vocabulary: 32,000 in Llama 2, 128,256 in Llama 3",
@@ -121,14 +121,15 @@ model = Formula(
             output="H",
         ),
         Worked(
-            "Normalised, the first entries are 1.0890 and 0.8609; token 0 of the vocabulary is recognised by them, token 1 by nothing",
+            "Normalised, the first entries are 1.0890 and 0.8609; token 0 of the vocabulary is recognised by them, "
+            "token 1 by nothing",
             SMALL,
             [["1.0890", "0.0000"], ["0.8609", "0.0000"]],
             4,
         ),
     ),
-    notes="Losses compare the logits of place i with the token at place i + 1. Llama 2 of 70 billion and all of Llama 3 have grouped "
-    "queries, Llama 1 and the smaller ones of Llama 2 as many groups as heads.",
+    notes="Losses compare the logits of place i with the token at place i + 1. Llama 2 of 70 billion and all of Llama 3 have "
+    "grouped queries, Llama 1 and the smaller ones of Llama 2 as many groups as heads.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -224,8 +225,8 @@ PUBLISHED = {
     (32, 128_256, 4_096, 14_336, 8, 4, 128): 8_030_261_248,
     (80, 128_256, 8_192, 28_672, 8, 8, 128): 70_553_706_496,
 }
-"""The parameters of Llama 2 7B, 13B and 70B and of Llama 3 8B and 70B, by layers, vocabulary, width, inner units, groups, heads in
-each, and width of a head.
+"""The parameters of Llama 2 7B, 13B and 70B and of Llama 3 8B and 70B, by layers, vocabulary, width, inner units, groups, heads
+in each, and width of a head.
 """
 
 model.theorem(

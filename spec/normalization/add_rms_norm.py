@@ -138,8 +138,8 @@ add_rms_norm.theorem(
 
 add_rms_norm.theorem(
     "backward",
-    "Row and addition get the same gradient: from the normalised row that of the normalization at their sum, and from the sum its "
-    "own as it is",
+    "Row and addition get the same gradient: from the normalised row that of the normalization at their sum, and from the sum "
+    "its own as it is",
     claim(whole.pullback(g, x)[i], "=", normalised.pullback(g, "x")[i])
     .keeping(rms_norm)
     .by_definition("∂s/∂x is the identity"),

@@ -141,8 +141,8 @@ adamw = Formula(
             conventions={"decay": "l2"},
         ),
     ),
-    notes="Transformers' Trainer and PyTorch's AdamW multiply the decay by the learning rate, so that it follows the schedule; the "
-    "paper's own schedule multiplies rate and decay alike.",
+    notes="Transformers' Trainer and PyTorch's AdamW multiply the decay by the learning rate, so that it follows the schedule; "
+    "the paper's own schedule multiplies rate and decay alike.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

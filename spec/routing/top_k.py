@@ -157,8 +157,8 @@ top_k.theorem(
 
 top_k.theorem(
     "all_experts",
-    "No expert is ranked behind more than the E − 1 others, so that k ≥ E asks all; a weight is a share over 1 less the shares of "
-    "those not asked, so that with all asked it is the plain mixture by softmax",
+    "No expert is ranked behind more than the E − 1 others, so that k ≥ E asks all; a weight is a share over 1 less the shares "
+    "of those not asked, so that with all asked it is the plain mixture by softmax",
     claim(r[i, j], "<=", E - 1)
     .step(E - Sum(case(ahead(l, j), 0, 1), l), "all but those that are not ahead")
     .because("an expert is not ahead of itself", gap=Sum(case(ahead(l, j) | eq(l, j), 0, 1), l)),
