@@ -255,7 +255,7 @@ TRANSFORMERS = (
             "routing:router",
             {"ties": "unspecified", **conventions},
             IN_SINGLE,
-            {"k": "1..E"},
+            {},
             {"model": model, "name": name.partition("(")[0], **options},
         )
         for name, model, conventions, options in (
