@@ -7,16 +7,20 @@
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
 ``impl.attention``        soft, hard, local, causal, windows, Linformer, BigBird; multi-head, grouped; cached, merged; steps
 ``impl.positional``       ``sinusoidal``, ``learned``, ``rotary`` and its ``frequencies``
-``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``
-``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position
+``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``, ``add_rms_norm``
+``impl.activation``       ``relu``, ``gelu``, ``silu``, entry by entry; ``log_softmax`` of a row
+``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position; ``gated``: three, with a gate
 ``impl.masking``          ``mlm``, ``whole_words``: what masked language modelling hides; ``nsp``: pairs of sentences
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; of hidden words and pairs; warm-up
+``impl.routing``          ``top_k``: which experts a token is sent to, and how much each counts
+``impl.optimization``     ``adamw``: a step of training, as a function
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers (biased, too), stacks, ``model``, ``cost``; also as modules, with a cache
 ``impl.transformer_xl``   Transformer-XL: attention with a memory, a layer, the model, as functions and as a module
 ``impl.bert``             BERT: functions of its weights, features, heads; it and its relatives as modules; checkpoints; WordPiece
 ``impl.gpt``              GPT: functions of its weights; GPT-1, 2 and 3 as a module, with a cache; checkpoints; BPE
+``impl.llama``            Llama: functions of its weights; Llama 2 and 3 as a module; checkpoints
 ``impl.xlnet``            XLNet: a head of its attention, a layer in two streams, its objective; and as a module
 ``impl.vision``           ``patches``, ``encoder``, ``classifier``: the Vision Transformer, and as a module; checkpoints
 ``impl.evoformer``        AlphaFold 2's: attention of an alignment, triangle updates of pairs; a block, as a function and a module
@@ -34,6 +38,7 @@ from importlib import import_module
 from types import ModuleType
 
 __all__ = [
+    "activation",
     "attention",
     "bert",
     "decoding",
@@ -41,11 +46,14 @@ __all__ = [
     "evoformer",
     "feedforward",
     "gpt",
+    "llama",
     "masking",
     "normalization",
     "objectives",
+    "optimization",
     "positional",
     "recurrent",
+    "routing",
     "scaling",
     "scores",
     "seq2seq",

@@ -15,7 +15,7 @@ from impl import _refuse
 from impl._arguments import check_arguments
 from impl.feedforward import gelu
 
-__all__ = ["add_norm", "layer_norm", "residual", "rms_norm"]
+__all__ = ["add_norm", "add_rms_norm", "layer_norm", "residual", "rms_norm"]
 
 
 def layer_norm(
@@ -104,6 +104,32 @@ def add_norm(
     if x.dtype.itemsize == 2:
         return layer_norm(x.float() + r.float(), gamma.float(), beta.float(), eps).to(x.dtype)
     return layer_norm(x + r, gamma, beta, eps)
+
+
+def add_rms_norm(
+    x: Float[Tensor, "... d"],
+    r: Float[Tensor, "... d"],
+    gamma: Float[Tensor, " d"],
+    eps: float,
+    *,
+    gain: Literal["gamma", "one_plus"] = "gamma",
+) -> tuple[Float[Tensor, "... d"], Float[Tensor, "... d"]]:
+    """y = ``rms_norm(s, gamma, eps)`` and s = x + r, r what a sublayer gave for x. Statement: ``normalization.add_rms_norm``.
+
+    In 16 bits the sum is held in float32 until it is normalised; the one returned is rounded once. ValueError for shapes that do
+    not fit, TypeError unless x and r share one floating dtype; else options and errors are those of ``rms_norm``. Source: Zhang &
+    Sennrich 2019, equation 4.
+    """
+    if x.shape[-1:] != r.shape[-1:]:
+        raise _refuse.shapes("normalization.add_rms_norm", "x (... d), r (... d)", x=x, r=r)
+    if x.shape != r.shape:
+        _refuse.check_lead("normalization.add_rms_norm", {"x": x, "r": r})
+    _refuse.check_floating("normalization.add_rms_norm", x=x, r=r)
+    if x.dtype.itemsize == 2:
+        s = x.float() + r.float()
+        return rms_norm(s, gamma.float(), eps, gain=gain).to(x.dtype), s.to(x.dtype)
+    s = x + r
+    return rms_norm(s, gamma, eps, gain=gain), s
 
 
 def _check_eps(formula: str, eps: float) -> None:

@@ -51,6 +51,13 @@ PAPERS = (
         "arXiv:1409.0473",
     ),
     Reference(
+        "blanchard2021",
+        "Blanchard, Higham & Higham",
+        "Accurately computing the log-sum-exp and softmax functions",
+        2021,
+        "10.1093/imanum/draa038",
+    ),
+    Reference(
         "bengio2003",
         "Bengio, Ducharme, Vincent & Jauvin",
         "A Neural Probabilistic Language Model",
@@ -340,6 +347,70 @@ PAPERS = (
         "Longformer: The Long-Document Transformer",
         2020,
         "arXiv:2004.05150",
+    ),
+    Reference(
+        "dauphin2017",
+        "Dauphin, Fan, Auli & Grangier",
+        "Language Modeling with Gated Convolutional Networks",
+        2017,
+        "arXiv:1612.08083",
+    ),
+    Reference(
+        "elfwing2018",
+        "Elfwing, Uchibe & Doya",
+        "Sigmoid-Weighted Linear Units for Neural Network Function Approximation in Reinforcement Learning",
+        2018,
+        "arXiv:1702.03118",
+    ),
+    Reference(
+        "nair2010",
+        "Nair & Hinton",
+        "Rectified Linear Units Improve Restricted Boltzmann Machines",
+        2010,
+        "https://icml.cc/Conferences/2010/papers/432.pdf",
+    ),
+    Reference(
+        "ramachandran2017",
+        "Ramachandran, Zoph & Le",
+        "Searching for Activation Functions",
+        2017,
+        "arXiv:1710.05941",
+    ),
+    Reference("shazeer2020", "Shazeer", "GLU Variants Improve Transformer", 2020, "arXiv:2002.05202"),
+    Reference(
+        "shazeer2017",
+        "Shazeer et al.",
+        "Outrageously Large Neural Networks: The Sparsely-Gated Mixture-of-Experts Layer",
+        2017,
+        "arXiv:1701.06538",
+    ),
+    Reference("jiang2024", "Jiang et al.", "Mixtral of Experts", 2024, "arXiv:2401.04088"),
+    Reference(
+        "loshchilov2019",
+        "Loshchilov & Hutter",
+        "Decoupled Weight Decay Regularization",
+        2019,
+        "arXiv:1711.05101",
+    ),
+    Reference(
+        "kingma2015", "Kingma & Ba", "Adam: A Method for Stochastic Optimization", 2015, "arXiv:1412.6980"
+    ),
+    Reference(
+        "touvron2023",
+        "Touvron et al.",
+        "LLaMA: Open and Efficient Foundation Language Models",
+        2023,
+        "arXiv:2302.13971",
+    ),
+    Reference(
+        "touvron2023b",
+        "Touvron et al.",
+        "Llama 2: Open Foundation and Fine-Tuned Chat Models",
+        2023,
+        "arXiv:2307.09288",
+    ),
+    Reference(
+        "grattafiori2024", "Grattafiori et al.", "The Llama 3 Herd of Models", 2024, "arXiv:2407.21783"
     ),
     Reference(
         "su2021",

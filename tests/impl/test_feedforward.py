@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from impl.feedforward import gelu, relu
+from impl.feedforward import gated, gelu, relu
 
 SHAPES = ((3, 5), (5,), (5, 3), (3,))  # d = 3, f = 5
 
@@ -43,3 +43,36 @@ def test_what_does_not_fit_is_refused_in_one_line(normal, unchecked):
         gelu(x.double(), *W)
     with pytest.raises(ValueError, match="approximation is 'none' or 'tanh'; got 'erf'"):
         gelu(x, *W, approximation="erf")
+
+
+GATED = ((3, 5), (3, 5), (5, 3))  # d = 3, f = 5
+
+
+@pytest.mark.parametrize("activation", ["silu", "gelu", "relu", "sigmoid", "none"])
+def test_a_gated_network_is_the_one_stated(activation, normal, stated, within):
+    """Values and gradients within the statement's bound, in float64, whatever opens the gates."""
+    inputs = [normal(*shape, dtype=torch.float64, grad=True) for shape in ((3,), *GATED)]
+    g = normal(3, dtype=torch.float64)
+    y = gated(*inputs, activation=activation)
+    got = [y.detach(), *torch.autograd.grad(y, inputs, g)]
+    assert within(got, stated("feedforward.gated", inputs, g, {"activation": activation}))
+
+
+def test_a_gated_network_takes_any_leading_dimensions(normal):
+    """And any floating dtype."""
+    for dtype in (torch.float64, torch.bfloat16):
+        y = gated(normal(2, 7, 3, dtype=dtype), *(normal(*shape, dtype=dtype) for shape in GATED))
+        assert (y.shape, y.dtype) == ((2, 7, 3), dtype)
+
+
+def test_a_gated_network_that_does_not_fit_is_refused_in_one_line(normal, unchecked):
+    """Shapes, dtypes, and an activation that does not exist."""
+    x, *W = normal(3), *(normal(*shape) for shape in GATED)
+    with pytest.raises(ValueError, match=r"feedforward.gated: expected x \(... d\)"):
+        gated(x, W[2], *W[1:])
+    with pytest.raises(TypeError, match="one floating dtype"):
+        gated(x.double(), *W)
+    with pytest.raises(
+        ValueError, match="activation is 'silu', 'gelu', 'relu', 'sigmoid' or 'none'; got 'tanh'"
+    ):
+        gated(x, *W, activation="tanh")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from impl.normalization import add_norm, layer_norm, residual, rms_norm
+from impl.normalization import add_norm, add_rms_norm, layer_norm, residual, rms_norm
 from spec.language.evaluation.evaluate import bound
 from spec.language.registry import find
 
@@ -244,3 +244,27 @@ def test_a_sum_of_rows_that_do_not_fit_is_refused(normal, unchecked):
         add_norm(normal(7), normal(5), normal(7), normal(7), EPS)
     with pytest.raises(TypeError, match="one floating dtype"):
         add_norm(normal(7), normal(7).double(), normal(7), normal(7), EPS)
+
+
+def test_sum_and_normalised_sum_are_those_stated(normal, stated, within):
+    """Both results within the statement's bound, in float64."""
+    inputs = [*(normal(7, dtype=torch.float64) for _ in range(3)), EPS]
+    assert within(add_rms_norm(*inputs), stated("normalization.add_rms_norm", inputs))
+
+
+def test_in_16_bits_the_sum_is_normalised_before_it_is_rounded(normal):
+    """As in float32, rounded once; the sum that is returned is rounded once, too."""
+    x, r, gamma = (normal(5, 7, dtype=torch.bfloat16) for _ in range(3))
+    gamma = gamma[0]
+    y, s = add_rms_norm(x, r, gamma, EPS)
+    wide = add_rms_norm(x.float(), r.float(), gamma.float(), EPS)
+    assert torch.equal(y, wide[0].bfloat16())
+    assert torch.equal(s, wide[1].bfloat16())
+
+
+def test_a_sum_of_rows_that_do_not_fit_is_refused_in_one_line(normal, unchecked):
+    """Shapes and types."""
+    with pytest.raises(ValueError, match=r"normalization.add_rms_norm: expected x \(... d\), r"):
+        add_rms_norm(normal(7), normal(5), normal(7), EPS)
+    with pytest.raises(TypeError, match="one floating dtype"):
+        add_rms_norm(normal(7), normal(7).double(), normal(7), EPS)

@@ -82,7 +82,7 @@ def test_inputs_have_the_names_that_the_statement_gives_them(formula):
 def test_an_unknown_module_is_an_attribute_error_that_lists_the_modules():
     """As for any other attribute, and helpful."""
     with pytest.raises(
-        AttributeError, match="no attribute 'atention'; its modules are attention, bert, decoding, embedding"
+        AttributeError, match="no attribute 'atention'; its modules are activation, attention, bert, decoding"
     ):
         _ = impl.atention
 

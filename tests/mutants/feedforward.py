@@ -1,4 +1,4 @@
-"""Variants of ``feedforward.relu`` and ``feedforward.gelu``."""
+"""Variants of ``feedforward.relu``, ``feedforward.gelu`` and ``feedforward.gated``."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from tests.mutants import altering, right, wrong
 
-RELU, GELU = "feedforward.relu", "feedforward.gelu"
+RELU, GELU, GATED = "feedforward.relu", "feedforward.gelu", "feedforward.gated"
 
 
 def network(activity):
@@ -107,3 +107,96 @@ right(GELU, "by_error_function", "The formula as it stands.")(
 def by_tanh_by_name(a):
     """GPT's: the form with tanh, by that convention."""
     return 0.5 * a * (1 + torch.tanh(math.sqrt(2 / math.pi) * (a + 0.044715 * a**3)))
+
+
+# Gated --------------------------------------------------------------------------------------------------------------------
+
+
+def gated(gate=F.silu, says=lambda b: b):
+    """A layer that opens, times a layer that says, and a layer back."""
+    return lambda x, W_g, W_u, W_d: (gate(x @ W_g) * says(x @ W_u)) @ W_d
+
+
+wrong(
+    GATED,
+    "gated_exchanged",
+    "Opens by what a unit has to say, and says what opens it.",
+    cause="W_u|W_g|exchang|swap",
+)(lambda x, W_g, W_u, W_d: gated()(x, W_u, W_g, W_d))
+wrong(GATED, "gated_both_bent", "Bends both layers.", cause="SiLU|bent|activation|applied to b")(
+    gated(says=F.silu)
+)
+wrong(
+    GATED,
+    "gated_up_bent_alone",
+    "Bends the up layer, and not the gate: the same as exchanging them.",
+    cause="W_u|W_g|exchang|SiLU",
+)(gated(lambda a: a, F.silu))
+wrong(GATED, "gated_by_sigmoid", "σ(a) for a·σ(a): GLU.", cause="sigmoid|multiplied by a|a is not")(
+    gated(torch.sigmoid)
+)
+wrong(GATED, "gated_by_gelu", "GEGLU, where SwiGLU is meant.", cause="is GELU of|activation=gelu")(
+    gated(F.gelu)
+)
+wrong(GATED, "gated_by_relu", "ReGLU, where SwiGLU is meant.", cause="is ReLU of|activation=relu")(
+    gated(torch.relu)
+)
+wrong(GATED, "gated_not_bent", "The bilinear network.", cause="activation=none|no activation|is not applied")(
+    gated(lambda a: a)
+)
+wrong(
+    GATED, "gated_not_at_all", "Only the gate: the plain network with SiLU, W_u unread.", cause="W_u|b\\S* is"
+)(lambda x, W_g, W_u, W_d: F.silu(x @ W_g) @ W_d + 0 * W_u.sum())
+wrong(
+    GATED, "gated_added", "The sum of both layers in place of their product.", cause="added|sum|multiplied"
+)(lambda x, W_g, W_u, W_d: (F.silu(x @ W_g) + x @ W_u) @ W_d)
+wrong(GATED, "gated_bent_behind", "Bends the product of both layers.", cause="SiLU|product|applied to h")(
+    lambda x, W_g, W_u, W_d: F.silu((x @ W_g) * (x @ W_u)) @ W_d
+)
+wrong(GATED, "gate_frozen", "No gradient reaches W_g.", cause="gradient .*W_g|constant")(
+    lambda x, W_g, W_u, W_d: gated()(x, W_g.detach() + 0 * W_g, W_u, W_d)
+)
+wrong(
+    GATED,
+    "gate_taken_in_half",
+    "Both layers rounded to bfloat16, as a fused kernel may keep them.",
+    cause="bfloat16",
+)(lambda x, W_g, W_u, W_d: (F.silu((x @ W_g).bfloat16()) * (x @ W_u).bfloat16()).to(x.dtype) @ W_d)
+wrong(
+    GATED,
+    "gelu_by_tanh_in_the_gate",
+    "Gemma's form with tanh, where the exact one is meant.",
+    cause="tanh",
+    activation="gelu",
+)(gated(lambda a: F.gelu(a, approximate="tanh")))
+
+
+@wrong(GATED, cause="W_u|W_g|column|permut|exchang")
+def gated_interleaved(x, W_g, W_u, W_d):
+    """One product of both layers, of which every other column is taken for a gate."""
+    both = x @ torch.cat((W_g, W_u), -1)
+    return (F.silu(both[..., ::2]) * both[..., 1::2]) @ W_d
+
+
+@right(GATED)
+def gated_in_one_product(x, W_g, W_u, W_d):
+    """One product of both layers, cut into halves."""
+    a, b = (x @ torch.cat((W_g, W_u), -1)).chunk(2, -1)
+    return torch.einsum("...f,fd->...d", a * torch.sigmoid(a) * b, W_d)
+
+
+@right(GATED)
+def gated_unit_by_unit(x, W_g, W_u, W_d):
+    """The units one after another."""
+    total = torch.zeros_like(x)
+    for u in range(W_g.shape[1]):
+        total = total + (F.silu(x @ W_g[:, u]) * (x @ W_u[:, u]))[..., None] * W_d[u]
+    return total
+
+
+right(
+    GATED, "gated_by_tanh_by_name", "Gemma's, by its conventions.", activation="gelu", approximation="tanh"
+)(gated(lambda a: 0.5 * a * (1 + torch.tanh(math.sqrt(2 / math.pi) * (a + 0.044715 * a**3)))))
+right(GATED, "bilinear_by_name", "The bilinear network, by its convention.", activation="none")(
+    gated(lambda a: a)
+)

@@ -93,6 +93,14 @@ def t5_layer_norm() -> Adapter:
     return module(lambda d, eps: T5LayerNorm(d, eps), lambda gamma: {"weight": gamma}, batch=None)  # type: ignore[no-untyped-call]
 
 
+def new_gelu() -> Adapted:
+    """GPT-2's ``NewGELUActivation``: GELU by tanh, written out."""
+    from transformers.activations import NewGELUActivation
+
+    bend = NewGELUActivation()
+    return lambda x: bend(x)
+
+
 class _Words(SimpleNamespace):
     """As much of a tokenizer as the collator's corruption asks for: a [MASK], a length, and that it knows offsets."""
 

@@ -145,6 +145,12 @@ def rms_norm_module() -> Adapter:
     return module(lambda d, eps: nn.RMSNorm(d, eps), lambda gamma: {"weight": gamma}, batch=None)
 
 
+def entrywise(name: str, **options: Any) -> Adapted:
+    """A function of ``torch.nn.functional`` of one tensor, as it is."""
+    function = getattr(F, name)
+    return lambda x: function(x, **options)
+
+
 def cross_entropy() -> Adapted:
     """``F.cross_entropy`` of both directions, negated, summed over each sequence."""
 

@@ -47,6 +47,13 @@ FIRST_SEES_ALL = "takes 1e30 from hidden scores, so that an order's first token 
 NO_BIAS = "its biases are 0"
 POLARITY = "its mask says what to drop, and is passed inverted"
 
+BETAS = {"beta_1": 0.9, "beta_2": 0.999}
+"""Those of Adam, which torch's optimizers keep below 1."""
+LLAMA = {"d_v": "2*p", "d_model": "g*r*2*p"}
+"""Sizes of models that divide d_model among the heads, whose values are as wide as their keys."""
+IN_SINGLE = "computes its shares in float32, whatever it is given"
+OWN_ANGLES = "given cosines and sines, which it computes in float32 itself"
+
 NONE_ASKED = {"none_asked": "unspecified"}
 ONE_MEAN = "one mean for a batch: called for each member; without a target it is NaN"
 CLAMPED = "norms below 1e-8 count as 1e-8, going forward"

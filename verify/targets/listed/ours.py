@@ -50,6 +50,28 @@ FURTHER = (
     ours("transformer_xl.layer", {"gradient": "passed"}, gradient="passed"),
     ours("transformer_xl.model", {"layout": "interleaved"}, layout="interleaved"),
     ours("normalization.rms_norm", {"gain": "one_plus"}, gain="one_plus"),
+    ours("normalization.add_rms_norm", {"gain": "one_plus"}, gain="one_plus"),
+    ours("activation.gelu", {"approximation": "tanh"}, approximation="tanh"),
+    *(
+        ours("feedforward.gated", {"activation": option}, activation=option)
+        for option in ("gelu", "relu", "sigmoid", "none")
+    ),
+    ours(
+        "feedforward.gated",
+        {"activation": "gelu", "approximation": "tanh"},
+        activation="gelu",
+        approximation="tanh",
+    ),
+    *(ours("optimization.adamw", {"decay": option}, decay=option) for option in ("by_itself", "l2")),
+    ours("routing.top_k", {"weights": "shares"}, weights="shares"),
+    ours("llama.attention", {"pairs": "interleaved"}, pairs="interleaved"),
+    ours(
+        "llama.layer",
+        {"activation": "gelu", "approximation": "tanh", "gain": "one_plus"},
+        activation="gelu",
+        approximation="tanh",
+        gain="one_plus",
+    ),
     ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
     ours("transformer.biased_decoder_layer", {"norm": "pre"}, norm="pre"),
     ours("transformer.biased_decoder_layer", {"activation": "gelu"}, activation="gelu"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from verify.targets.listed.entries import (
+    BETAS,
     CLAMPED,
     NAN,
     NO_BIAS,
@@ -15,6 +16,7 @@ from verify.targets.listed.entries import (
     UNSPECIFIED,
     torch,
 )
+from verify.targets.target import Target
 
 TORCH = (
     torch("torch.linalg.vecdot", "similarity.dot", "pytorch:vecdot"),
@@ -337,6 +339,41 @@ TORCH = (
         sizes=ONE_WIDTH,
     ),
     torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
+    *(
+        torch(f"F.{name}", f"activation.{name}", "pytorch:entrywise", name=name)
+        for name in ("relu", "gelu", "silu")
+    ),
+    torch(
+        "F.gelu(tanh)",
+        "activation.gelu",
+        "pytorch:entrywise",
+        {"approximation": "tanh"},
+        name="gelu",
+        approximate="tanh",
+    ),
+    torch("F.log_softmax", "activation.log_softmax", "pytorch:entrywise", name="log_softmax", dim=-1),
+    *(
+        Target(
+            "torch",
+            f"optim.{name}({how})" if how else f"optim.{name}",
+            "optimization.adamw",
+            "optimization:torch_optimizer",
+            {"decay": "l2"} if name == "Adam" else {},
+            "works in place, on the weights and a state; called with copies; passes no gradient on; its β are 0.9 and 0.999",
+            fixed=BETAS,
+            keywords={"name": name, **({how: True} if how else {"foreach": False})},
+        )
+        for name in ("AdamW", "Adam")
+        for how in ("", "foreach", "fused")
+    ),
+    Target(
+        "torch",
+        "optim.adamw.adamw(differentiable)",
+        "optimization.adamw",
+        "optimization:torch_differentiable",
+        differs="works in place; called with copies, through which gradients pass; its β are 0.9 and 0.999",
+        fixed=BETAS,
+    ),
     torch("F.cross_entropy", "objectives.cross_entropy", "objectives:cross_entropy", NONE_ASKED, ONE_MEAN),
     torch(
         "F.kl_div(smoothed targets)",

@@ -11,11 +11,14 @@ from verify.targets.listed.entries import (
     GPT1,
     GPT1_MASK,
     GPT1_SIZES,
+    IN_SINGLE,
+    LLAMA,
     NO_BIAS,
     NO_FEWER_KEYS,
     NONE_ASKED,
     ONE_MEAN,
     ONE_WIDTH,
+    OWN_ANGLES,
     PACKED,
     SHORT,
     UNSPECIFIED,
@@ -293,6 +296,58 @@ TRANSFORMERS = (
         {"gain": "one_plus"},
     ),
     Target("transformers", "T5LayerNorm", "normalization.rms_norm", "huggingface:t5_layer_norm"),
+    Target(
+        "transformers",
+        "NewGELUActivation",
+        "activation.gelu",
+        "huggingface:new_gelu",
+        {"approximation": "tanh"},
+    ),
+    *(
+        Target("transformers", name, "feedforward.gated", f"gated:{adapter}", conventions, keywords=keywords)
+        for name, adapter, conventions, keywords in (
+            ("LlamaMLP", "llama", {}, {}),
+            ("LlamaMLP(gelu)", "llama", {"activation": "gelu"}, {"hidden_act": "gelu"}),
+            ("LlamaMLP(relu)", "llama", {"activation": "relu"}, {"hidden_act": "relu"}),
+            ("GemmaMLP", "gemma", {"activation": "gelu", "approximation": "tanh"}, {}),
+            ("T5DenseGatedActDense", "t5", {"activation": "gelu", "approximation": "tanh"}, {}),
+        )
+    ),
+    *(
+        Target(
+            "transformers",
+            name,
+            "routing.top_k",
+            "routing:router",
+            {"ties": "unspecified", **conventions},
+            IN_SINGLE,
+            {},
+            {"model": model, "name": name.partition("(")[0], **options},
+        )
+        for name, model, conventions, options in (
+            ("MixtralTopKRouter", "mixtral", {}, {}),
+            ("Qwen3MoeTopKRouter", "qwen3_moe", {}, {"norm_topk_prob": True}),
+            ("Qwen2MoeTopKRouter(shares)", "qwen2_moe", {"weights": "shares"}, {"norm_topk_prob": False}),
+        )
+    ),
+    *(
+        Target(
+            "transformers",
+            f"{name}({backend})",
+            f"llama.{of}",
+            f"llama:{of}",
+            conventions,
+            f"{OWN_ANGLES}{differs}",
+            LLAMA,
+            {"backend": backend},
+        )
+        for name, of in (
+            ("LlamaAttention", "attention"),
+            ("LlamaDecoderLayer", "layer"),
+            ("LlamaForCausalLM", "model"),
+        )
+        for backend, conventions, differs in (("eager", UNSPECIFIED, f"; {ADDED_MIN}"), ("sdpa", {}, ""))
+    ),
     Target(
         "transformers",
         "BertEmbeddings",

@@ -1,0 +1,69 @@
+"""Optimizers as functions of weights, gradient, moments and step: a module is given its state, and makes one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Adapted = Callable[..., Any]
+State = tuple[Tensor, Tensor, Tensor]
+
+
+def torch_optimizer(name: str, **options: Any) -> Adapted:
+    """``torch.optim.AdamW`` or ``Adam`` of copies, with the moments and the number of the step before as its state."""
+    kind = getattr(torch.optim, name)
+
+    def adamw(
+        theta: Tensor,
+        g: Tensor,
+        m: Tensor,
+        v: Tensor,
+        t: int,
+        eta: float,
+        beta_1: float,
+        beta_2: float,
+        eps: float,
+        w: float,
+    ) -> State:
+        weights = torch.nn.Parameter(theta.detach().clone())
+        weights.grad = g.detach().clone()
+        optimizer = kind([weights], eta, (beta_1, beta_2), eps, w, **options)
+        state = {
+            "step": torch.tensor(t - 1.0),
+            "exp_avg": m.detach().clone(),
+            "exp_avg_sq": v.detach().clone(),
+        }
+        optimizer.state[weights] = state
+        optimizer.step()
+        return weights.detach(), state["exp_avg"], state["exp_avg_sq"]
+
+    return adamw
+
+
+def torch_differentiable() -> Adapted:
+    """``torch.optim.adamw.adamw`` with ``differentiable``, of copies through which gradients pass."""
+    from torch.optim.adamw import adamw as step
+
+    def adamw(
+        theta: Tensor,
+        g: Tensor,
+        m: Tensor,
+        v: Tensor,
+        t: int,
+        eta: float,
+        beta_1: float,
+        beta_2: float,
+        eps: float,
+        w: float,
+    ) -> State:
+        weights, first, second = (x.clone() for x in (theta, m, v))
+        numbers: Any = {"beta1": beta_1, "beta2": beta_2, "lr": eta, "weight_decay": w, "eps": eps}
+        before = [torch.tensor(t - 1.0)]
+        how: Any = {"amsgrad": False, "maximize": False, "differentiable": True, "foreach": False}
+        step([weights], [g], [first], [second], [], before, **how, **numbers)
+        return weights, first, second
+
+    return adamw
