@@ -355,8 +355,8 @@ class Comparer:
                 if not x.is_floating_point() or name not in clean or clean[name].shape != x.shape:
                     continue
                 spread = torch.isnan(x) & torch.isfinite(clean[name])
-                member = torch.isfinite(clean[name]).reshape(len(x), -1).all(1) if x.ndim > 1 else spread[:0]
-                if bool(spread.any()) and member.numel() and bool(spread.reshape(len(x), -1)[member].any()):
+                finite = torch.isfinite(clean[name]).reshape(len(x) if x.ndim > 1 else 1, -1)
+                if x.ndim > 1 and bool(spread.reshape(finite.shape)[finite.all(1)].any()):
                     found.verdict, found.message = (
                         FALSIFIED,
                         f"NaN in one member of a batch spreads to others in {name}",

@@ -26,7 +26,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from spec.language.evaluation.expected import SPREAD
-from spec.language.evaluation.precision import ACCUMULATION, FORMATS
+from spec.language.evaluation.precision import ACCUMULATION, ERF_ROUNDINGS, FORMATS
 from verify.inputs.dtypes import NAMES
 
 BITS = 52
@@ -36,6 +36,7 @@ TF32 = 2.0**-11
 POOL = 1_048_573
 """Random numbers that are drawn at once and used again: a prime, so that no row of a tensor meets the same ones twice."""
 _SEVERAL = (
+    "upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_trilinear3d "
     "_batch_norm_with_update _euclidean_dist _fused_rms_norm _fused_rms_norm_backward _log_softmax "
     "_log_softmax_backward_data _native_batch_norm_legit _native_batch_norm_legit_no_training "
     "_safe_softmax _softmax _softmax_backward_data _weight_norm_interface addbmm addcdiv addcmul addmm "
@@ -51,8 +52,13 @@ _SEVERAL = (
 FUSED = frozenset(_SEVERAL.split())
 """Operations that are several, and are taken apart."""
 PRODUCTS = frozenset(("mm", "bmm", "dot", "mv"))
-SUMS = frozenset(("sum", "mean", "cumsum", "nansum"))
+MEANS = frozenset(("mean", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d"))
+SUMS = MEANS | {"sum", "cumsum", "nansum"}
 CONVOLUTIONS = frozenset(("convolution", "convolution_backward"))
+SCATTERED = frozenset(("index_add", "index_put", "scatter_add", "_unsafe_masked_index_put_accumulate"))
+SUMMING = PRODUCTS | SUMS | CONVOLUTIONS | SCATTERED
+"""Operations that sum, of which the spread of partial sums is known."""
+MODELLED = SUMMING | {"prod", "cumprod"}
 SELECTING = frozenset(
     (
         "round",
@@ -119,15 +125,24 @@ class Rounding(TorchDispatchMode):
         returned = func._schema.returns
         if self.seed is None or (returned and returned[0].alias_info is not None and not writes):
             return out  # a view
-        if name in PRODUCTS | SUMS | CONVOLUTIONS:
+        if name in SUMMING and any(map(_is_real, _tensors(out))):
             self._shake_sum(func, name, args, kwargs, out)
         unit = self.inner if self._inside else self.storage
         if name == "_to_copy" and narrow in NAMES:
             unit = max(self.storage, FORMATS[NAMES[narrow]].unit)
-        elif torch.Tag.pointwise not in func.tags and name not in PRODUCTS | SUMS | CONVOLUTIONS:
+        elif (
+            torch.Tag.pointwise not in func.tags
+            and name not in MODELLED
+            and any(map(_is_real, tree_leaves(args)))
+        ):
             self._note(func, out, unit)
         for each in tree_leaves(out):
             if _is_real(each):
+                if name == "erf":
+                    each.add_(self._draw(each).mul(ERF_ROUNDINGS * unit / 2))
+                elif name in ("prod", "cumprod"):
+                    factors = args[0].numel() / each.numel() if name == "prod" else each.shape[args[1]]
+                    each.mul_(1 + self._draw(each).mul(math.sqrt(factors) * unit))
                 self._round(each, unit)
         return out
 
@@ -163,8 +178,11 @@ class Rounding(TorchDispatchMode):
     def _note(self, func: Any, out: Any, unit: float) -> None:
         """Note an operation that made numbers of its own, though nothing is known of how."""
         mask = (1 << _dropped(unit)) - 1
-        if any(_is_real(x) and bool((x.view(torch.int64) & mask).any()) for x in tree_leaves(out)):
-            self.unmodelled.add(func._schema.name)
+        for x in tree_leaves(out):
+            if isinstance(x, torch.Tensor) and x.is_complex():
+                self.unmodelled.add("complex numbers")
+            elif _is_real(x) and bool((x.view(torch.int64) & mask).any()):
+                self.unmodelled.add(func._schema.name)
 
     def _round(self, x: torch.Tensor, unit: float) -> torch.Tensor:
         """Round each entry up or down at random, in place; the nearer is the likelier."""
@@ -189,10 +207,10 @@ class Rounding(TorchDispatchMode):
         where the terms are products. A sum of few digits is no exception: that it is exact is the luck of a reference which does
         not scale its terms first.
         """
-        products = name not in SUMS
+        products = name in PRODUCTS | CONVOLUTIONS
         squares = _squares(func, name, args, kwargs)
         for sum_, square, terms in zip(
-            _tensors(out), _tensors(squares), _count_terms(name, args, out), strict=True
+            _tensors(out), _tensors(squares), _count_terms(func, name, args, out), strict=True
         ):
             if terms is None:
                 continue
@@ -236,20 +254,24 @@ def _squares(func: Any, name: str, args: Sequence[Any], kwargs: Any) -> Any:
     """The sums of the squares of all terms: the same operation on squares. Of products float32 is enough."""
     if name not in PRODUCTS:
         made = func(*(x.square() if _is_real(x) else x for x in args), **kwargs)
-        return made / max(1, args[0].numel() // max(1, made.numel())) if name == "mean" else made
+        return made / _count_terms(func, name, args, made)[0] if name in MEANS else made
     sizes = [x.abs().amax().clamp_min(1e-300) if x.numel() else x.new_ones(()) for x in args[:2]]
     a, b = ((x / size).float().square() for x, size in zip(args, sizes, strict=False))
     return func(a, b).double() * (sizes[0] * sizes[1]) ** 2
 
 
-def _count_terms(name: str, args: Sequence[Any], out: Any) -> Sequence[Any]:
+def _count_terms(func: Any, name: str, args: Sequence[Any], out: Any) -> Sequence[Any]:
     """How many terms each result is the sum of; None where there is no result."""
+    if name in SCATTERED:
+        return [func(*(torch.ones_like(x) if _is_real(x) else x for x in args)).clamp_min_(1)]
     if name in PRODUCTS:
         return [max(1, args[0].shape[-1])]
     if name == "cumsum":
         x, axis = args[0], args[1]
         shape = [-1 if place == axis % max(1, x.ndim) else 1 for place in range(x.ndim)]
         return [torch.arange(1, x.shape[axis] + 1, device=x.device).view(shape) if x.ndim else 1]
+    if name in ("avg_pool2d", "avg_pool3d"):
+        return [math.prod(args[1]) ** (1 if len(args[1]) > 1 else int(name[-2]))]
     if name in SUMS:
         return [max(1, args[0].numel() // max(1, out.numel()))]
     if name == "convolution":

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -33,13 +34,17 @@ class Watch:
     """Functions as they are before a candidate is loaded; what it replaces is set back and named.
 
     Args:
-        reference: the reference's class or function, and its module, which are watched too.
+        reference: the reference, and its module: its class is watched, too.
     """
 
     def __init__(self, *reference: Any) -> None:
         ours = [each for name, each in sys.modules.items() if each is not None and name.startswith(OURS)]
         classes = [each for module in ours for each in vars(module).values() if _is_own_class(each, module)]
-        theirs = [each for each in reference if hasattr(each, "__dict__")]
+        theirs = [
+            each if isinstance(each, type | ModuleType) else type(each)
+            for each in reference
+            if each is not None
+        ]
         watched = {id(each): each for each in (*HOLDERS, *ours, *classes, *theirs)}
         self.saved = [(each, dict(vars(each))) for each in watched.values()]
 
