@@ -423,13 +423,14 @@ class Comparer:
                         )
                     return
 
-    def run(self) -> None:
-        """Make all cases, and write what is found."""
+    def run(self) -> bool:
+        """Make all cases, and write what is found; whether the candidate could be built at all."""
         try:
             self.prepare()
         except Failed as why:
             self.report.cases.append(CaseResult("building it", "given", FALSIFIED, message=str(why)))
-        else:
+        built = not self.report.cases
+        if built:
             self._make_cases()
         if self.offences:
             told = "; ".join(dict.fromkeys(self.offences))
@@ -439,6 +440,7 @@ class Comparer:
             self.causes = [each for each in self.causes if each.kind != DIGITS]
         self.report.cause = min(self.causes, key=lambda each: each.kind).said if self.causes else ""
         self.report.seconds = time.perf_counter() - self.began
+        return built
 
     def _make_cases(self) -> None:
         self.compare_given()

@@ -80,8 +80,7 @@ def compare(
     named = [base_name(each) for each in problem.names]
     report = Comparison(named[0], named[1], "", device, seed, sigmas, calls)
     comparer = Comparer(problem, report, kinds, time_limit)
-    comparer.run()
-    if formula is not None:
+    if comparer.run() and formula is not None:
         hold_to_statement(report, comparer.pair, formula)
     return report
 

@@ -51,7 +51,7 @@ _SEVERAL = (
 )
 FUSED = frozenset(_SEVERAL.split())
 """Operations that are several, and are taken apart."""
-PRODUCTS = frozenset(("mm", "bmm", "dot", "mv"))
+PRODUCTS = frozenset(("mm", "bmm", "dot", "mv", "vdot"))
 MEANS = frozenset(("mean", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d"))
 SUMS = MEANS | {"sum", "cumsum", "nansum"}
 CONVOLUTIONS = frozenset(("convolution", "convolution_backward"))

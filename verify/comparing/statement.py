@@ -80,19 +80,15 @@ def hold_to_statement(report: Comparison, pair: Pair, formula_id: str) -> None:
     Raises:
         Unusable: there is no such formula, or the reference cannot be called as it is.
     """
-    options: dict[str, Any] = {
-        "conventions": "auto",
-        "seed": report.seed,
-        "device": report.device,
-        "max_examples": EXAMPLES,
-    }
-    stated = check(pair.reference, formula_id, **options)
+    options: dict[str, Any] = {"seed": report.seed, "device": report.device, "max_examples": EXAMPLES}
+    options |= {"dtypes": (report.dtype,), "grades": False, "causes": False}
+    stated = check(pair.reference, formula_id, conventions="auto", until_falsified=True, **options)
     if stated.verdict not in (CONFORMS, IMPRECISE):
         report.formula = f"{report.reference} does not conform to {formula_id}: {stated.headline}"
         return
     report.formula = f"{report.reference} conforms to {formula_id}"
     began = time.perf_counter()
-    held = check(pair.candidate, formula_id, **{**options, "conventions": stated.conventions})
+    held = check(pair.candidate, formula_id, conventions=stated.conventions, **options)
     case = CaseResult(f"the statement {formula_id}", "statement", held.verdict, message=held.headline)
     case.seconds = time.perf_counter() - began
     report.cases.append(case)
