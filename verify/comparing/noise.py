@@ -33,8 +33,10 @@ BITS = 52
 """Digits of a float64 number behind its first."""
 TF32 = 2.0**-11
 """The unit roundoff of the factors of a product, where torch is told that TF32 is enough."""
-POOL = 1_048_573
-"""Random numbers that are drawn at once and used again: a prime, so that no row of a tensor meets the same ones twice."""
+POOL = 524_287
+"""Of twice so many random numbers a part is used again and again, each time from elsewhere: a prime, so that rows of a large
+tensor meet others.
+"""
 _SEVERAL = (
     "upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_trilinear3d "
     "_batch_norm_with_update _euclidean_dist _fused_rms_norm _fused_rms_norm_backward _log_softmax "
@@ -139,10 +141,10 @@ class Rounding(TorchDispatchMode):
         for each in tree_leaves(out):
             if _is_real(each):
                 if name == "erf":
-                    each.add_(self._draw(each).mul(ERF_ROUNDINGS * unit / 2))
+                    self._shift(each, ERF_ROUNDINGS * unit / 2)
                 elif name in ("prod", "cumprod"):
                     factors = args[0].numel() / each.numel() if name == "prod" else each.shape[args[1]]
-                    each.mul_(1 + self._draw(each).mul(math.sqrt(factors) * unit))
+                    self._shift(each, each.abs() * (math.sqrt(factors) * unit))
                 self._round(each, unit)
         return out
 
@@ -166,7 +168,7 @@ class Rounding(TorchDispatchMode):
         self._inside = True
         try:
             with self:
-                out = parts(*args, **kwargs)
+                out = parts(*args, **kwargs)  # type: ignore[operator]
         finally:
             self._inside = before
         if not before and self.seed is not None and self.storage != self.inner:
@@ -186,19 +188,37 @@ class Rounding(TorchDispatchMode):
 
     def _round(self, x: torch.Tensor, unit: float) -> torch.Tensor:
         """Round each entry up or down at random, in place; the nearer is the likelier."""
-        dropped = _dropped(unit)
-        if dropped <= 0 or not x.numel():
-            return x
-        drawn = self._draw(x, dropped)
-        x.view(torch.int64).add_(drawn).bitwise_and_(-(1 << dropped))
+        digits = _dropped(unit)
+        if digits > 0:
+            for part, drawn in self._draw(x, digits):
+                part.view(torch.int64).add_(drawn).bitwise_and_(-(1 << digits))
         return x
 
-    def _draw(self, like: torch.Tensor, digits: int = 0) -> torch.Tensor:
-        """Random numbers in the shape of a tensor: whole ones of so many digits, or real ones between -1 and 1."""
-        pool, count = _pool(digits, self.device), like.numel()
-        begin = self._random.randrange(max(1, POOL - count))
-        whole = pool if begin + count <= POOL else pool.repeat(-(-(begin + count) // POOL))
-        return whole[begin : begin + count].view(like.shape)
+    def _shift(self, x: torch.Tensor, spread: torch.Tensor | float) -> None:
+        """Shift each entry at random by a uniform number of at most ``spread``, in place."""
+        for part, drawn in self._draw(x):
+            several = (
+                spread.view(-1)[: part.numel()]
+                if isinstance(spread, torch.Tensor) and part is not x
+                else spread
+            )
+            part.add_(drawn * several)
+            if several is not spread:
+                spread = spread.view(-1)[part.numel() :]  # type: ignore[union-attr]
+
+    def _draw(self, x: torch.Tensor, digits: int = 0) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """The entries of a tensor, part by part where it is large, and random numbers for each: whole ones of so many digits,
+        or real ones between -1 and 1.
+        """
+        pool, flat = _pool(digits, self.device), x.view(-1) if x.is_contiguous() else None
+        if flat is None or x.numel() <= POOL:
+            begin = self._random.randrange(POOL)
+            whole = pool if x.numel() <= POOL else pool.repeat(-(-x.numel() // POOL))
+            yield x, whole[begin : begin + x.numel()].view(x.shape)
+            return
+        for first in range(0, x.numel(), POOL):
+            part, begin = flat[first : first + POOL], self._random.randrange(POOL)
+            yield part, pool[begin : begin + part.numel()]
 
     def _shake_sum(self, func: Any, name: str, args: Sequence[Any], kwargs: Any, out: Any) -> None:
         """Shift sums, in place, by what the roundings of their partial sums come to.
@@ -208,17 +228,17 @@ class Rounding(TorchDispatchMode):
         not scale its terms first.
         """
         products = name in PRODUCTS | CONVOLUTIONS
-        squares = _squares(func, name, args, kwargs)
-        for sum_, square, terms in zip(
+        squares, size = _squares(func, name, args, kwargs)
+        for total, square, terms in zip(
             _tensors(out), _tensors(squares), _count_terms(func, name, args, out), strict=True
         ):
             if terms is None:
                 continue
             share = (terms + 1) / 6 - 1 / terms + products
-            spread = (
-                (sum_.square() * ((terms + 1) / 3)).add_(square.to(sum_.dtype) * share).clamp_min_(0).sqrt_()
+            variance = (
+                (total / size).to(square.dtype).square_().mul_((terms + 1) / 3).add_(square.mul_(share))
             )
-            sum_.add_(spread.mul_(self._draw(sum_)).mul_(self.inner))
+            self._shift(total, variance.clamp_min_(0).sqrt_().mul_(self.inner * size))
 
 
 @contextmanager
@@ -233,8 +253,8 @@ def _pool(digits: int, device: torch.device) -> torch.Tensor:
     """Random numbers, as :meth:`Rounding._draw` gives them."""
     generator = torch.Generator(device).manual_seed(digits)
     if digits:
-        return torch.randint(0, 1 << digits, (POOL,), generator=generator, device=device)
-    return torch.empty(POOL, dtype=torch.float64, device=device).uniform_(-1, 1, generator=generator)
+        return torch.randint(0, 1 << digits, (2 * POOL,), generator=generator, device=device)
+    return torch.empty(2 * POOL, dtype=torch.float64, device=device).uniform_(-1, 1, generator=generator)
 
 
 def _dropped(unit: float) -> int:
@@ -250,14 +270,16 @@ def _tensors(out: Any) -> list[Any]:
     return list(out) if isinstance(out, tuple | list) else [out]
 
 
-def _squares(func: Any, name: str, args: Sequence[Any], kwargs: Any) -> Any:
-    """The sums of the squares of all terms: the same operation on squares. Of products float32 is enough."""
+def _squares(func: Any, name: str, args: Sequence[Any], kwargs: Any) -> tuple[Any, float]:
+    """The sums of the squares of all terms, the same operation on squares, and the size by which they were divided before. Of
+    products float32 is enough.
+    """
     if name not in PRODUCTS:
         made = func(*(x.square() if _is_real(x) else x for x in args), **kwargs)
-        return made / _count_terms(func, name, args, made)[0] if name in MEANS else made
-    sizes = [x.abs().amax().clamp_min(1e-300) if x.numel() else x.new_ones(()) for x in args[:2]]
-    a, b = ((x / size).float().square() for x, size in zip(args, sizes, strict=False))
-    return func(a, b).double() * (sizes[0] * sizes[1]) ** 2
+        return made / _count_terms(func, name, args, made)[0] if name in MEANS else made, 1.0
+    sizes = [max(float(x.abs().amax()), 1e-150) if x.numel() else 1.0 for x in args[:2]]
+    a, b = ((x / size).float().square_() for x, size in zip(args, sizes, strict=False))
+    return func(a, b), sizes[0] * sizes[1]
 
 
 def _count_terms(func: Any, name: str, args: Sequence[Any], out: Any) -> Sequence[Any]:
@@ -298,7 +320,13 @@ def _variance_and_mean(
     return variance, mean if keepdim else mean.squeeze(axes)
 
 
-OWN = {"var": _variance, "var_mean": _variance_and_mean}
+def _softmax(x: torch.Tensor, dim: int, half_to_float: bool = False) -> torch.Tensor:
+    """A softmax in place, which takes no more memory than a fused one."""
+    shares = (x - x.amax(dim, keepdim=True)).exp_() if x.numel() else x.clone()
+    return shares.div_(shares.sum(dim, keepdim=True))
+
+
+OWN = {"_softmax": _softmax, "var": _variance, "var_mean": _variance_and_mean}
 """Operations taken apart our own way."""
 
 
