@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .markup import escape, table
+from .markup import code, escape, table
 
 FOLDER = Path(__file__).parents[1] / "evidence" / "kernels"
 
@@ -52,7 +52,7 @@ def spreads() -> str:
     """σ by dispatch over σ by the statement."""
     rows = [
         (
-            f"[`{row['formula_id']}`]({row['formula_id']}.md)",
+            f'<a href="{row["formula_id"]}.html">{code(row["formula_id"])}</a>',
             str(row["entries"]),
             *(f"{row[x]:.2f}" for x in ("low", "median", "high")),
         )
