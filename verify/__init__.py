@@ -14,6 +14,9 @@ from verify import cache  # as a module: what it does here is part of what impor
 if TYPE_CHECKING:
     from verify import adapt, strategies
     from verify.checking import check
+    from verify.comparing.comparing import compare
+    from verify.comparing.report import Comparison
+    from verify.comparing.statement import assert_conforms
     from verify.counterexamples import replay
     from verify.faults import Unusable
     from verify.output.script import script
@@ -21,11 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckResult",
+    "Comparison",
     "Counterexample",
     "Report",
     "Unusable",
     "adapt",
+    "assert_conforms",
     "check",
+    "compare",
     "replay",
     "script",
     "strategies",
@@ -34,7 +40,10 @@ __all__ = [
 cache.keep_working_folder_clean()
 
 _HOMES = {
+    "assert_conforms": "comparing.statement",
     "check": "checking",
+    "compare": "comparing.comparing",
+    "Comparison": "comparing.report",
     "Report": "report",
     "CheckResult": "report",
     "Counterexample": "report",

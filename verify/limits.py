@@ -8,3 +8,8 @@ REAL = sys.float_info.max
 """Of others: what float64 holds."""
 
 __all__ = ["REAL", "WHOLE"]
+
+CALLS = 100
+"""Calls of a candidate before it is judged once more, unless told otherwise."""
+CASE_KINDS = ("regime", "gradient", "layout", "shape", "calls")
+"""Kinds of cases of a comparison, beside the inputs given."""

@@ -20,7 +20,7 @@ def test_what_is_for_users_is_listed_and_there() -> None:
 
 def test_another_name_is_refused_with_those_there_are() -> None:
     """A name that is not offered is an error that lists those that are."""
-    with pytest.raises(AttributeError, match="it offers CheckResult, Counterexample"):
+    with pytest.raises(AttributeError, match="it offers CheckResult, Comparison, Counterexample"):
         _ = verify.chekc
 
 

@@ -1,6 +1,7 @@
-"""The command ``attnspec``: verify, check, replay, list, show, mutants.
+"""The command ``attnspec``: verify, check, compare, replay, list, show, mutants.
 
-It exits 0 if all conforms (imprecise or not), 1 if something is falsified, 2 on unusable input, 3 if nothing conclusive was said.
+It exits 0 if all conforms (imprecise or not, compare apart), 1 if something is falsified, 2 on unusable input, 3 if nothing
+conclusive was said.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _ours(package: Any) -> None:
 
 def _carry_out(given: Namespace) -> int:
     """Carry out the command, which is imported here: a process that leaves it to another needs none of it."""
-    own = {"list": "listing", "mutants": "mutants", "replay": "counterexamples"}
+    own = {"compare": "comparing", "list": "listing", "mutants": "mutants", "replay": "counterexamples"}
     home = own.get(given.command, "commands")
     work = getattr(import_module(f"verify.command.{home}"), f"do_{given.command}")
     status = int(work(given))
@@ -55,7 +56,7 @@ def _carry_out(given: Namespace) -> int:
 
 def _calls_theirs(given: Namespace) -> bool:
     """Whether the command itself calls what users have written, which may end its process; `verify` leaves that to workers."""
-    return given.command in ("check", "replay") or getattr(given, "weights", None) is not None
+    return given.command in ("check", "compare", "replay") or getattr(given, "weights", None) is not None
 
 
 def _run_isolated(given: Namespace, arguments: Sequence[str]) -> int:
@@ -73,7 +74,8 @@ def _run_isolated(given: Namespace, arguments: Sequence[str]) -> int:
         return outcome
     print(f"attnspec: {outcome.how}", file=sys.stderr)  # noqa: T201
     status = FALSIFIED if outcome.by_call else NOTHING
-    import_module("verify.command.commands").record_lost(given, status, outcome)
+    home = "comparing" if given.command == "compare" else "commands"
+    import_module(f"verify.command.{home}").record_lost(given, status, outcome)
     return status
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from verify.command.profiles import PROFILES, check_profile
 from verify.faults import Unusable
+from verify.limits import CALLS, CASE_KINDS
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 
@@ -321,6 +322,58 @@ def parser() -> Parser:
         help="write a short script of the first failure, where one plain call shows it; it needs torch and your module",
     )
     options(two)
+
+    beside = command(
+        "compare",
+        "compare a candidate with a reference in PyTorch that need not be stated (KernelBench's contract): a grade in sigma",
+        "  attnspec compare reference.py:Model candidate.py:ModelNew\n"
+        "  attnspec compare reference.py candidate.py --dtype bfloat16 --calls 5000 --json found.json\n\n"
+        "what is imprecise ends with 1 here, as what is falsified\n\n"
+        "JSON (--json F): {schema_version, command, verdict, headline, reference, candidate, dtype, device, seed, sigmas,\n"
+        "calls, cause, cases, notes, formula, seconds, sigma, versions}; verify/comparing/comparison.schema.json describes it",
+    )
+    beside.add_argument(
+        "reference",
+        metavar="REFERENCE",
+        help="file.py:Model, with get_inputs() and get_init_inputs(); or a function",
+    )
+    beside.add_argument(
+        "where", metavar="CANDIDATE", help="file.py:ModelNew, built and called alike; or a function"
+    )
+    beside.add_argument(
+        "--sigmas",
+        type=_positive,
+        metavar="K",
+        help="errors allowed, in sigma (default 32; 12 in 16-bit types)",
+    )
+    beside.add_argument(
+        "--calls",
+        type=_count,
+        default=CALLS,
+        metavar="N",
+        help=f"calls before it is judged once more (default {CALLS})",
+    )
+    beside.add_argument(
+        "--cases",
+        nargs="*",
+        choices=CASE_KINDS,
+        default=CASE_KINDS,
+        metavar="KIND",
+        help=f"beside the inputs given, of {', '.join(CASE_KINDS)} (default: all)",
+    )
+    beside.add_argument(
+        "--formula", metavar="ID", help="a statement to which the reference, and then the candidate, is held"
+    )
+    beside.add_argument(
+        "--seed", type=_natural, default=0, metavar="S", help="seed of everything drawn (default 0)"
+    )
+    beside.add_argument("--dtype", choices=DTYPES[1:], help="convert inputs and weights to this type")
+    beside.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
+    beside.add_argument(
+        "--time-limit", type=_positive, metavar="S", help="seconds after which no further case is begun"
+    )
+    beside.add_argument("--json", type=_check_output_path, metavar="F", help="write everything found as JSON")
+    beside.add_argument("--verbose", action="store_true", help="list every case")
 
     again = command(
         "replay",

@@ -36,6 +36,20 @@ def callable_at(where: str) -> Callable[..., Any]:
         Unloadable: a name that is not of this form, a module that does not import, an attribute that is missing or
             cannot be called.
     """
+    _, found = attribute_at(where)
+    if not callable(found):
+        raise Unloadable(f"{where} is not callable: it is {_an(type(found).__name__)}")
+    if isinstance(found, type):
+        raise Unloadable(f"{where} is a class; name an instance of it, or a function that {ADAPTS}")
+    return _make_callable(found, where)
+
+
+def attribute_at(where: str) -> tuple[ModuleType, Any]:
+    """The module, and what is at ``module:attribute``, whatever that is; as :func:`callable_at`.
+
+    Raises:
+        Unloadable: a name that is not of this form, a module that does not import, or an attribute that is missing.
+    """
     module_name, colon, attribute = where.rpartition(":")
     if not colon or not module_name or not attribute:
         raise Unloadable(
@@ -54,11 +68,7 @@ def callable_at(where: str) -> Callable[..., Any]:
             raise Unloadable(f"{module_name} has no {attribute!r}{hint}{_offer(module)}") from None
         except Exception as error:
             raise Unloadable(f"{module_name}: reading {attribute!r} raised {_short(error)}") from None
-    if not callable(found):
-        raise Unloadable(f"{where} is not callable: it is {_an(type(found).__name__)}")
-    if isinstance(found, type):
-        raise Unloadable(f"{where} is a class; name an instance of it, or a function that {ADAPTS}")
-    return _make_callable(found, where)
+    return module, found
 
 
 def gives_the_callable(found: Any) -> bool:

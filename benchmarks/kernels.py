@@ -1,0 +1,217 @@
+"""``python -m benchmarks.kernels``: the tables of the page *Kernels*, recorded in ``docs/evidence/kernels``.
+
+``gates.json``: kernels of ``tests.verify.comparing.kernels``, and some more, by ``allclose`` at KernelBench's tolerances and by
+``verify.compare``. ``spreads.json``: σ of the same functions by their statements and by random roundings of each operation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import impl
+from spec.language.evaluation.expected import SPREAD, expected_error
+from spec.language.evaluation.precision import FORMATS
+from spec.language.formula import Formula
+from spec.language.registry import statement
+from tests.verify.comparing.kernels import (
+    KERNELS,
+    Kernel,
+    layer_norm,
+    product,
+    rms_norm,
+    softmax,
+    split_sum,
+    two_passes,
+)
+from verify.comparing.comparing import compare
+from verify.comparing.noise import Rounding, Spread, in_parts
+from verify.comparing.subjects import Problem
+from verify.inputs.examples import Example, realistic
+from verify.inputs.size_rules import EVERY_SIZE
+from verify.inputs.sizes import make_sizing, none_small
+from verify.report import versions
+from verify.subject.arguments import Passing
+
+FOLDER = Path(__file__).parents[1] / "docs" / "evidence" / "kernels"
+TOLERANCES = 1e-4, 1e-2
+"""KernelBench's, absolute and relative: in float32, and in 16-bit types (at first in float32 too)."""
+STATED = (
+    "scores.scaled_dot", "similarity.cosine", "attention.softmax", "attention.scaled_dot_product", "attention.causal",
+    "attention.multi_head", "normalization.layer_norm", "normalization.rms_norm", "feedforward.relu", "feedforward.gelu",
+    "recurrent.lstm_cell", "recurrent.gru_cell", "recurrent.elmo_mix", "objectives.cross_entropy", "scores.additive",
+)  # fmt: skip
+"""Formulas that are stated, and implemented with torch."""
+SAMPLES, COSTS = 32, (3e6, 3e7, 3e8)
+"""Random evaluations of both; about what an example may cost, the first at which there is one."""
+EXAMPLES, ENTRIES, LEAST = 32, 256, FORMATS["float32"].unit * SPREAD
+"""Examples at most until there are so many entries; what σ is at least, by the value: that of one rounding."""
+
+
+def shifted(x: Tensor) -> Tensor:
+    """A softmax that does not subtract the maximum of its row, but a constant."""
+    return torch.exp(x - 20) / torch.exp(x - 20).sum(-1, keepdim=True)
+
+
+def exact_variance(x: Tensor) -> Tensor:
+    """A variance in float64 inside."""
+    return x.double().var(-1, correction=0).float()
+
+
+def one_pass(x: Tensor) -> Tensor:
+    """A variance as a mean of squares less a squared mean."""
+    return x.square().mean(-1) - x.mean(-1).square()
+
+
+def zero(x: Tensor) -> Tensor:
+    """Zeros."""
+    return torch.zeros_like(x)
+
+
+def rounded_rows(x: Tensor, gamma: Tensor) -> Tensor:
+    """An RMS norm that forgets ε."""
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True)) * gamma
+
+
+MORE = (
+    (Kernel(softmax, zero, lambda: [torch.randn(16, 16384)], False), "float16"),
+    (Kernel(softmax, shifted, lambda: [torch.randn(16, 256)], False), "float32"),
+    (Kernel(rms_norm, rounded_rows, lambda: [torch.randn(16, 256), torch.ones(256)], False), "float32"),
+    (Kernel(one_pass, exact_variance, lambda: [torch.randn(16, 256) + 100], True), "float32"),
+    (
+        Kernel(
+            layer_norm,
+            two_passes,
+            lambda: [1e5 + torch.randn(16, 256), torch.ones(256), torch.zeros(256)],
+            True,
+        ),
+        "float32",
+    ),
+    (
+        Kernel(product, split_sum, lambda: [1e3 * torch.randn(16, 1024), 1e3 * torch.randn(1024, 16)], True),
+        "float32",
+    ),
+)
+"""Kernels that such gates take and are wrong, or refuse and are right."""
+
+
+def passes_allclose(kernel: Kernel, dtype: str) -> list[bool]:
+    """At which tolerances a candidate passes ``allclose`` at one set of inputs, beside the reference in the same type."""
+    problem = Problem(
+        kernel.reference, kernel.candidate, kernel.inputs, kernel.init_inputs, getattr(torch, dtype)
+    )
+    problem.load_candidate()
+    pair, inputs = problem.build(0), problem.draw(0)
+    with torch.no_grad():
+        expected = pair.reference(*[x.clone() for x in inputs])
+        got = pair.candidate(*[x.clone() for x in inputs])
+    return [torch.allclose(got, expected, tolerance, tolerance) for tolerance in TOLERANCES]
+
+
+def gate(kernel: Kernel, dtype: str) -> dict[str, Any]:
+    """One row of the table."""
+    began = time.process_time()
+    found = compare(
+        kernel.reference, kernel.candidate, inputs=kernel.inputs, init_inputs=kernel.init_inputs, dtype=dtype
+    )
+    return {
+        "name": kernel.name,
+        "reference": kernel.reference.__name__,
+        "says": (kernel.candidate.__doc__ or "").splitlines()[0],
+        "dtype": dtype,
+        "right": kernel.right,
+        "allclose": passes_allclose(kernel, dtype),
+        "verdict": found.verdict,
+        "sigma": found.sigma if math.isfinite(found.sigma) else "inf",
+        "cause": found.cause,
+        "seconds": time.process_time() - began,
+    }
+
+
+def spread(formula_id: str) -> dict[str, Any]:
+    """σ by the statement and by dispatch, entry by entry, as quantiles of their ratio; of few entries at several examples."""
+    formula, ratios = statement(formula_id), np.empty(0)
+    sizes = next(found[0] for cost in COSTS if (found := none_small(make_sizing(formula, EVERY_SIZE), cost)))
+    for seed in range(EXAMPLES):
+        if ratios.size < ENTRIES:
+            ratios = np.concatenate(
+                [ratios, compare_spreads(formula, realistic(formula, sizes, "float32", seed, 0), seed)]
+            )
+    low, median, high = (float(x) for x in np.quantile(ratios, (0.01, 0.5, 0.99)))
+    shapes = {str(size): int(value) for size, value in sizes.items()}
+    return {
+        "formula_id": formula_id,
+        "sizes": shapes,
+        "entries": int(ratios.size),
+        "low": low,
+        "median": median,
+        "high": high,
+    }
+
+
+def compare_spreads(formula: Formula, example: Example, seed: int) -> Any:
+    """σ by dispatch over σ by the statement, of every entry of one example."""
+    stated = expected_error(formula, example.inputs, samples=SAMPLES, seed=seed)
+    wide = [x.double() if isinstance(x, Tensor) and x.is_floating_point() else x
+            for x in Passing(formula).arguments(example.inputs, "float32")]  # fmt: skip
+    call = attrgetter(formula.id)(impl)
+
+    def run(mode: Rounding) -> dict[str, Tensor]:
+        with in_parts(), mode, torch.no_grad():
+            returned = call(*wide)
+        return {str(i): x for i, x in enumerate(returned if isinstance(returned, tuple) else (returned,))}
+
+    found = Spread(run, run(Rounding("float32", None, torch.device("cpu"))), "float32", seed)
+    found.draw(SAMPLES)
+    every = [
+        (torch.maximum((found.squares[name] / SAMPLES).sqrt(), value.abs() * LEAST).numpy() / sigma).ravel()
+        for (name, value), (_, sigma) in zip(found.expected.items(), stated, strict=True)
+    ]
+    return np.concatenate(every)
+
+
+def record(name: str, rows: list[dict[str, Any]]) -> None:
+    """Write one table."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    made = {"made": datetime.now(UTC).strftime("%Y-%m-%d"), "versions": versions(), "rows": rows}
+    (FOLDER / f"{name}.json").write_text(
+        json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+    )
+
+
+def main() -> None:
+    """Make both tables, or those that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kernels", description=__doc__)
+    parser.add_argument("--spreads", action="store_true", help="the table of σ alone")
+    parser.add_argument("--gates", action="store_true", help="the table of kernels alone")
+    asked = parser.parse_args()
+    both = asked.spreads == asked.gates
+    tables: dict[str, tuple[bool, Callable[[], Any]]] = {
+        "spreads": (both or asked.spreads, lambda: (spread(each) for each in STATED)),
+        "gates": (
+            both or asked.gates,
+            lambda: (gate(*each) for each in (*((k, "float32") for k in KERNELS), *MORE)),
+        ),
+    }
+    for name, (wanted, rows) in tables.items():
+        if wanted:
+            made = []
+            for row in rows():
+                print({key: value for key, value in row.items() if key not in ("says", "sizes")})
+                made.append(row)
+            record(name, made)
+
+
+if __name__ == "__main__":
+    main()

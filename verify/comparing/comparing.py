@@ -1,0 +1,125 @@
+"""``verify.compare``: a candidate beside any reference in PyTorch, graded in σ of the reference's own careful arithmetic."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from verify.comparing.comparer import Comparer
+from verify.comparing.report import CaseResult, Comparison
+from verify.comparing.statement import hold_to_statement
+from verify.comparing.subjects import Problem, base_name
+from verify.faults import Unusable, complaint
+from verify.inputs.dtypes import DTYPES
+from verify.limits import CALLS, CASE_KINDS
+from verify.pool import Lost, patience, run_task
+from verify.report import FALSIFIED, INCONCLUSIVE
+
+
+def compare(
+    reference: Any,
+    candidate: Any,
+    *,
+    inputs: Any = None,
+    init_inputs: Any = None,
+    seed: int = 0,
+    sigmas: float | None = None,
+    calls: int = CALLS,
+    dtype: str | None = None,
+    device: str = "cpu",
+    kinds: Collection[str] = CASE_KINDS,
+    time_limit: float | None = None,
+    formula: str | None = None,
+    isolate: bool = False,
+) -> Comparison:
+    """Grade a candidate beside a reference, for which there need be no statement.
+
+    Expected is what the reference says in float64 with the same weights; an error counts in σ, the spread of the reference's own
+    careful arithmetic in the working type at these inputs. Nothing is proved: the verdict is a grade.
+
+    Args:
+        reference: a function, a module, a module's class, or ``"file.py:Model"``.
+        candidate: the same, called with the same inputs. It may be built with ``init_inputs``, and gets the reference's weights.
+        inputs: a list of what both are called with, or a function that draws one; without it ``get_inputs`` of the file.
+        init_inputs: what classes are built with; without it ``get_init_inputs`` of the file, if there is one.
+        seed: determines weights, inputs, regimes and roundings.
+        sigmas: σ that are allowed; without it as many as :data:`verify.accuracy.grade.WORST` says, 32 in float32.
+        calls: calls before the last one, as a timing loop makes them.
+        dtype: to which real inputs and weights are converted (``"float32"``, ``"float16"``, ``"bfloat16"``).
+        device: where all is computed. What is written for CUDA here has not been run on such a device.
+        kinds: which cases are tried beside the inputs given, of :data:`verify.limits.CASE_KINDS`.
+        time_limit: seconds after which no further case is begun.
+        formula: a statement that the reference is held to; if it conforms, the candidate is held to it, too.
+        isolate: whether all is done in a process of its own, so that a candidate that crashes or hangs is a verdict.
+
+    Raises:
+        Unusable: something cannot be loaded; the reference draws, depends on earlier calls, or cannot be copied.
+    """
+    if unknown := [each for each in kinds if each not in CASE_KINDS]:
+        raise Unusable(f"kinds: expected some of {', '.join(CASE_KINDS)}; got {unknown[0]!r}")
+    if dtype is not None and dtype not in DTYPES:
+        raise Unusable(f"dtype: expected one of {', '.join(DTYPES)}; got {dtype!r}")
+    given = {
+        "inputs": inputs,
+        "init_inputs": init_inputs,
+        "seed": seed,
+        "sigmas": sigmas,
+        "calls": calls,
+        "dtype": dtype,
+    }
+    if isolate:
+        return _compare_isolated(
+            reference,
+            candidate,
+            {**given, "device": device, "kinds": kinds, "time_limit": time_limit, "formula": formula},
+        )
+    problem = Problem(
+        reference, candidate, inputs, init_inputs, None if dtype is None else DTYPES[dtype], device
+    )
+    named = [base_name(each) for each in problem.names]
+    report = Comparison(named[0], named[1], "", device, seed, sigmas, calls)
+    comparer = Comparer(problem, report, kinds, time_limit)
+    if comparer.run() and formula is not None:
+        hold_to_statement(report, comparer.pair, formula)
+    return report
+
+
+def lose(lost: Lost, reference: str, candidate: str, **options: Any) -> Comparison:
+    """What is said where the process has ended in which all was done: falsified, if a call of the candidate has ended it."""
+    asked = {"device": "cpu", "seed": 0, "sigmas": None, "calls": CALLS, **options}
+    found = Comparison(reference, candidate, str(options.get("dtype") or ""), **{x: asked[x] for x in ASKED})
+    verdict = FALSIFIED if lost.by_call else INCONCLUSIVE
+    found.cases.append(CaseResult("the process", "conduct", verdict, message=lost.how))
+    return found
+
+
+ASKED = ("device", "seed", "sigmas", "calls")
+"""Options that a comparison repeats."""
+
+
+def _compare_isolated(reference: Any, candidate: Any, options: Mapping[str, Any]) -> Comparison:
+    try:
+        work = pickle.dumps((reference, candidate, options))
+    except Exception as error:
+        raise Unusable(
+            f"isolate=True: expected what another process can import; got {complaint(error)}"
+        ) from None
+    lost = run_task(_compare_handed_over, work, patience(options))
+    if not isinstance(lost, Lost):
+        return lost
+    if lost.error is not None:
+        raise lost.error if isinstance(lost.error, Unusable) else Unusable(f"isolate=True: {lost.how}")
+    names = [
+        str(each if isinstance(each, str) else getattr(each, "__qualname__", each))
+        for each in (reference, candidate)
+    ]
+    return lose(lost, names[0], names[1], **options)
+
+
+def _compare_handed_over(work: bytes) -> Comparison:
+    reference, candidate, options = pickle.loads(work)
+    return compare(reference, candidate, **options)
+
+
+__all__ = ["compare", "lose"]

@@ -1,0 +1,336 @@
+"""How far a candidate's results are from the expectation: in σ, entry by entry.
+
+The expectation is the reference in float64. What it says counts only where it is sure of it: an entry is left out where the
+reference is not finite, in float64 or in the working type, an integer where some rounding makes it another; and a case in which
+the reference itself is further off than is allowed says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils._pytree import keystr, tree_flatten_with_path
+
+from spec.language.evaluation.precision import FORMATS
+from verify.accuracy.grade import WORST
+from verify.comparing.noise import Rounding, Spread, in_parts
+from verify.faults import Unusable, complaint
+from verify.inputs.dtypes import NAMES
+
+FEW, MANY = 2, 16
+"""Samples of the spread: at first, and where an error is not far below the limit."""
+SURE = 0.25
+"""Errors up to this share of the limit need no more samples."""
+RARE = 0.02
+"""The share of entries of a gradient that may be beyond the limit, as in :mod:`verify.accuracy.grade`: where a maximum or a kink
+is passed on the other side, a rounding decides a whole row. So with values of a reference that jumps.
+"""
+COARSER = ("float16", "bfloat16")
+"""Types in which what is imprecise may have been held, the finer first."""
+ROOM = 8
+"""How many times as large as the ratio of their units the spread in a coarser type may be: beyond that it is not looked at."""
+GRADIENT = "gradient by "
+
+
+class NotJudged(Exception):  # noqa: N818 said in reports as it stands
+    """Nothing can be said of a case; the message tells why."""
+
+
+class Misfit(Exception):  # noqa: N818 said in reports as it stands
+    """What was returned is not of the kind expected; the message tells how."""
+
+
+Results = dict[str, torch.Tensor]
+
+
+def name_results(returned: Any) -> Results:
+    """The tensors that were returned, by where they are.
+
+    Raises:
+        Misfit: something else is among them.
+    """
+    found: Results = {}
+    for path, leaf in tree_flatten_with_path(returned)[0]:
+        name = f"output{keystr(path)}"
+        if isinstance(leaf, bool | int | float):
+            leaf = torch.tensor(leaf, dtype=torch.float64 if isinstance(leaf, float) else None)
+        if type(leaf) not in (torch.Tensor, torch.nn.Parameter):
+            raise Misfit(f"{name} is of the type {type(leaf).__name__}; expected a plain tensor")
+        found[name] = leaf.detach()
+    return found
+
+
+def differentiate(
+    call: Callable[..., Any], inputs: Sequence[Any], names: Sequence[str], seed: int
+) -> Results:
+    """The gradients of what is called by its real inputs and its parameters, for cotangents drawn under the seed.
+
+    Raises:
+        NotJudged: no output carries a gradient.
+    """
+    leaves = [x.detach().clone().requires_grad_() if _is_float(x) else x for x in inputs]
+    by = {name: x for name, x in zip(names, leaves, strict=True) if _is_float(x)}
+    by |= dict(call.named_parameters()) if isinstance(call, torch.nn.Module) else {}
+    random, outputs, cotangents = torch.Generator().manual_seed(seed), [], []
+    with torch.enable_grad():
+        for _, leaf in tree_flatten_with_path(call(*leaves))[0]:
+            if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
+                # In float32's digits in every type, and the same for all: it is an input like others.
+                drawn = torch.randn(leaf.shape, generator=random).bfloat16().to(leaf.device, leaf.dtype)
+                if leaf.requires_grad:
+                    outputs.append(leaf)
+                    cotangents.append(drawn)
+        if not outputs:
+            raise NotJudged("what is returned carries no gradient")
+        wanted = [x for x in by.values() if x.requires_grad]
+        found = torch.autograd.grad(outputs, wanted, cotangents, allow_unused=True)
+    named = [name for name, x in by.items() if x.requires_grad]
+    return {
+        GRADIENT + name: torch.zeros_like(x) if got is None else got
+        for name, x, got in zip(named, wanted, found, strict=True)
+    }
+
+
+def _is_float(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.is_floating_point()
+
+
+@dataclass
+class Expectation:
+    """What is expected in one case.
+
+    Attributes:
+        values: in float64; integers and booleans as they are.
+        own: the reference's results in the working type.
+        spread: how far careful arithmetic is from the values.
+        rare: the share of entries that may be further off.
+    """
+
+    values: Results
+    own: Results
+    spread: Spread
+    rare: float
+
+    def where(self, name: str) -> torch.Tensor:
+        """Which entries of a result are judged."""
+        value, own = self.values[name], self.own[name]
+        if value.is_floating_point():
+            return torch.isfinite(value) & torch.isfinite(own)
+        moved = self.spread.moved.get(name)
+        return torch.ones_like(value, dtype=torch.bool) if moved is None else ~moved
+
+    @property
+    def judged(self) -> bool:
+        """Whether some entry is."""
+        return any(bool(self.where(name).any()) for name in self.values)
+
+
+@dataclass
+class Grade:
+    """The largest error of one case.
+
+    Attributes:
+        sigma: in σ; infinite for what is not finite, or no number.
+        what: of which result, and at which index.
+        got, expected, spread: what is there, and the σ of it.
+        fits: the coarser type whose arithmetic makes such errors, if the limit is passed.
+        wrong: for each result where the limit is passed.
+        passed: whether the limit is passed by more entries than may be.
+    """
+
+    sigma: float = 0.0
+    what: str = ""
+    index: tuple[int, ...] = ()
+    got: float = 0.0
+    expected: float = 0.0
+    spread: float = 0.0
+    fits: str = ""
+    passed: bool = False
+    wrong: dict[str, torch.Tensor] = field(default_factory=dict)
+
+
+class Expecting:
+    """Makes expectations of one reference.
+
+    Args:
+        reference, wide: the reference in the working type, and with the same weights in float64.
+        dtype: the working type's name.
+        limit: how many σ are allowed.
+        seed: determines roundings and cotangents.
+        tf32: whether products are in TF32.
+    """
+
+    def __init__(
+        self,
+        reference: Callable[..., Any],
+        wide: Callable[..., Any],
+        dtype: str,
+        limit: float,
+        seed: int,
+        tf32: bool,
+    ) -> None:
+        self.reference, self.wide, self.dtype = reference, wide, dtype
+        self.limit, self.seed, self.tf32 = limit, seed, tf32
+        self.unmodelled: set[str] = set()
+
+    def expect(self, inputs: Sequence[Any], names: Sequence[str] | None = None) -> Expectation:
+        """What is expected for these inputs; of gradients where the inputs' names are given.
+
+        Raises:
+            NotJudged: nothing, and why.
+        """
+        own = self._call(self.reference, inputs, names, None)
+        device = next((x.device for x in own.values()), torch.device("cpu"))
+        exact = Rounding(self.dtype, None, device)
+        values = {name: x.double() if x.is_floating_point() else x for name, x in self._call(
+            self.wide, inputs, names, exact).items()}  # fmt: skip
+        if not values or {name: x.shape for name, x in values.items()} != {
+            name: x.shape for name, x in own.items()
+        }:
+            raise NotJudged("the reference returns no tensors, or others in float64")
+        spread = Spread(
+            lambda mode: self._call(self.wide, inputs, names, mode), values, self.dtype, self.seed, self.tf32
+        )
+        expected = Expectation(values, own, spread, RARE if exact.jumps or names is not None else 0.0)
+        if not expected.judged:
+            raise NotJudged("the reference itself is not finite")
+        itself = self.grade(own, expected)
+        self.unmodelled |= spread.unmodelled
+        if itself.passed:
+            raise NotJudged(f"the reference itself is {itself.sigma:.2g} σ off")
+        return expected
+
+    def _call(
+        self,
+        call: Callable[..., Any],
+        inputs: Sequence[Any],
+        names: Sequence[str] | None,
+        mode: Rounding | None,
+    ) -> Results:
+        """One call, with copies of the inputs; what it leaves in its buffers is put right."""
+        given = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
+        buffers = dict(call.named_buffers()) if isinstance(call, torch.nn.Module) else {}
+        before = {name: x.clone() for name, x in buffers.items()}
+        try:
+            if mode is None:
+                return self._results(call, given, names)
+            given = [x.double() if _is_float(x) else x for x in given]
+            with in_parts(), mode:
+                return self._results(call, given, names)
+        except (NotJudged, Unusable):
+            raise
+        except Exception as error:
+            where = "" if mode is None else " in float64"
+            raise NotJudged(f"the reference raises {complaint(error)}{where}") from None
+        finally:
+            with torch.no_grad():
+                for name, x in buffers.items():
+                    x.copy_(before[name])
+
+    def _results(self, call: Callable[..., Any], inputs: list[Any], names: Sequence[str] | None) -> Results:
+        if names is not None:
+            return differentiate(call, inputs, names, self.seed)
+        with torch.no_grad():
+            return name_results(call(*inputs))
+
+    def grade(self, got: Results, expected: Expectation) -> Grade:
+        """The largest error. Samples are added where it is not far below the limit.
+
+        Raises:
+            Misfit: a result is missing, or is of another shape or type.
+        """
+        check_kinds(got, expected.own)
+        expected.spread.draw(FEW)
+        found = self._grade(got, expected, expected.spread, self.limit)
+        if found.sigma > SURE * self.limit and expected.spread.samples < MANY:
+            expected.spread.draw(MANY)
+            found = self._grade(got, expected, expected.spread, self.limit)
+        return found
+
+    def fit(self, got: Results, expected: Expectation, sigma: float) -> str:
+        """The finest type whose arithmetic makes errors of so many σ; empty where none does."""
+        for name in COARSER:
+            times = FORMATS[name].unit / FORMATS[self.dtype].unit
+            if times > 1 and sigma < ROOM * times * self.limit:
+                coarse = Spread(expected.spread.run, expected.values, name, self.seed)
+                coarse.draw(FEW)
+                if not self._grade(got, expected, coarse, WORST[name]).passed:
+                    return name
+        return ""
+
+    def _grade(self, got: Results, expected: Expectation, spread: Spread, limit: float) -> Grade:
+        worst = Grade()
+        for name, value in expected.values.items():
+            if name not in got:  # a gradient by a weight that the candidate names otherwise
+                continue
+            where, one = expected.where(name), got[name]
+            if not value.is_floating_point():
+                ratio = torch.where(where & (one != value), torch.inf, 0.0)
+                sigma = torch.zeros(())
+            else:
+                sigma = spread.sigma(name)
+                ratio = (one.double() - value).abs_().div_(sigma)
+                ratio = torch.where(where, ratio.nan_to_num_(nan=torch.inf, posinf=torch.inf), 0.0)
+            beyond = ratio > limit
+            count = int(beyond.sum())
+            worst.wrong[name] = beyond
+            worst.passed |= count > expected.rare * ratio.numel()
+            most = float(ratio.max()) if ratio.numel() else 0.0
+            if most > worst.sigma or not worst.what:
+                flat = int(ratio.argmax()) if ratio.numel() else 0
+                worst.sigma, worst.what = most, name
+                worst.index = (
+                    tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), ratio.shape))
+                    if ratio.ndim
+                    else ()
+                )
+                if ratio.numel():
+                    worst.got, worst.expected = float(one.reshape(-1)[flat]), float(value.reshape(-1)[flat])
+                    worst.spread = float(sigma.expand(value.shape).reshape(-1)[flat])
+        return worst
+
+
+def check_kinds(got: Results, own: Mapping[str, torch.Tensor]) -> None:
+    """Whether results are of the kinds of the reference's.
+
+    Raises:
+        Misfit: they are not.
+    """
+    if missing := [name for name in own if name not in got and not name.startswith(GRADIENT)]:
+        raise Misfit(f"returns no {missing[0]}; the reference does")
+    if more := [name for name in got if name not in own and not name.startswith(GRADIENT)]:
+        raise Misfit(f"returns {more[0]}, which the reference does not")
+    for name, x in ((name, x) for name, x in got.items() if name in own):
+        for what in ("shape", "dtype", "device"):
+            mine, theirs = getattr(x, what), getattr(own[name], what)
+            if mine != theirs and not (what == "device" and mine.type == theirs.type):
+                told = [
+                    tuple(each) if what == "shape" else str(each).removeprefix("torch.")
+                    for each in (mine, theirs)
+                ]
+                raise Misfit(f"{name} has {what} {told[0]}; the reference's has {told[1]}")
+
+
+def working_dtype(inputs: Sequence[Any], reference: Callable[..., Any]) -> str:
+    """The type in which is computed: of the first real input, or parameter.
+
+    Raises:
+        Unusable: there is none, or it is float64, beside which there is nothing wider.
+    """
+    weights = reference.parameters() if isinstance(reference, torch.nn.Module) else ()
+    found = next((x.dtype for x in (*inputs, *weights) if _is_float(x)), None)
+    name = NAMES.get(found, str(found).removeprefix("torch.")) if found is not None else "none that is real"
+    if name not in ("float32", *COARSER):
+        raise Unusable(
+            f"expected inputs or weights in float32, float16 or bfloat16; got {name} (dtype= converts them)"
+        )
+    return name
+
+
+__all__ = [
+    "COARSER", "GRADIENT", "Expectation", "Expecting", "Grade", "Misfit", "NotJudged", "Results",
+    "differentiate", "name_results", "working_dtype",
+]  # fmt: skip

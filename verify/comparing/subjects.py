@@ -1,0 +1,227 @@
+"""What is compared: a reference and a candidate, built alike, and where their inputs come from.
+
+Files follow KernelBench's contract: the reference's file has ``get_inputs`` and, for a class, ``get_init_inputs``; both
+models are built with these under one seed, and the candidate's weights are those of the same names in the reference. Sizes
+are the whole numbers of the reference's module that these two functions read, or the parameters of a ``get_inputs`` that has
+some.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map
+
+from verify.faults import Unusable, complaint
+from verify.subject.loading import Unloadable, attribute_at
+from verify.subject.sandbox import use_seed
+
+DEFAULTS = "Model", "ModelNew"
+"""What a file is asked for where no name is given: the reference's, the candidate's."""
+
+
+@dataclass
+class Pair:
+    """Both, built alike and ready to be called.
+
+    Attributes:
+        reference, candidate: the callables.
+        by_seed: parameters of the candidate that have no namesake in the reference: their values rest on the seed.
+    """
+
+    reference: Callable[..., Any]
+    candidate: Callable[..., Any]
+    by_seed: list[str] = field(default_factory=list)
+
+
+class Problem:
+    """Where both come from.
+
+    Args:
+        reference: a function, a module, its class, or ``file.py:name``.
+        candidate: the same.
+        inputs: a list, or a function that draws one; None: the ``get_inputs`` of the reference's file.
+        init_inputs: what classes are built with; None: the file's ``get_init_inputs``, or nothing.
+        dtype: to which real inputs and weights are converted; None: as they are.
+        device: where all is computed.
+
+    Raises:
+        Unusable: something cannot be loaded, or there are no inputs.
+    """
+
+    def __init__(
+        self,
+        reference: Any,
+        candidate: Any,
+        inputs: Any = None,
+        init_inputs: Any = None,
+        dtype: torch.dtype | None = None,
+        device: str = "cpu",
+    ) -> None:
+        self.dtype, self.device = dtype, device
+        self.names = [
+            _name(each, default) for each, default in zip((reference, candidate), DEFAULTS, strict=True)
+        ]
+        self.reference, self.module = _load(reference, DEFAULTS[0])
+        self._candidate = candidate
+        self.inputs = inputs if inputs is not None else getattr(self.module, "get_inputs", None)
+        self.init_inputs = (
+            init_inputs if init_inputs is not None else getattr(self.module, "get_init_inputs", None)
+        )
+        if self.inputs is None:
+            raise Unusable(f"{self.names[0]}: expected get_inputs() beside it, or inputs=; got neither")
+
+    def load_candidate(self) -> None:
+        """Load the candidate: what it does meanwhile can be watched.
+
+        Raises:
+            Unusable: it cannot be loaded.
+        """
+        self.candidate, module = _load(self._candidate, DEFAULTS[1])
+        found = module or sys.modules.get(getattr(self.candidate, "__module__", "") or "")
+        file = getattr(getattr(self.candidate, "__code__", None), "co_filename", None) or getattr(
+            found, "__file__", ""
+        )
+        self.candidate_file = str(file or "")
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes that may be changed, by name."""
+        if not callable(self.inputs):
+            return {}
+        found = {
+            name: each.default
+            for name, each in inspect.signature(self.inputs).parameters.items()
+            if type(each.default) is int
+        }
+        if found or self.module is None or not hasattr(self.inputs, "__code__"):
+            return found
+        read = [
+            *self.inputs.__code__.co_names,
+            *getattr(self.init_inputs, "__code__", self.inputs.__code__).co_names,
+        ]
+        values = {name: vars(self.module).get(name) for name in dict.fromkeys(read)}
+        return {name: value for name, value in values.items() if type(value) is int and value > 0}
+
+    @contextmanager
+    def _at(self, sizes: Mapping[str, int]) -> Iterator[None]:
+        """Let the reference's module have other sizes."""
+        module = vars(self.module) if self.module is not None else {}
+        before = {name: module[name] for name in sizes if name in module}
+        module.update({name: sizes[name] for name in before})
+        try:
+            yield
+        finally:
+            module.update(before)
+
+    def draw(self, seed: int, sizes: Mapping[str, int] | None = None) -> list[Any]:
+        """Inputs, drawn under a seed, on the device and in the type asked for."""
+        with self._at(sizes or {}), use_seed(seed, self.device):
+            if not callable(self.inputs):
+                drawn = copy.deepcopy(self.inputs)
+            else:
+                own = inspect.signature(self.inputs).parameters
+                drawn = self.inputs(**{name: size for name, size in (sizes or {}).items() if name in own})
+        if not isinstance(drawn, Sequence) or isinstance(drawn, str):
+            raise Unusable(f"{self.names[0]}: expected get_inputs to give a list; got {type(drawn).__name__}")
+        return [self._move(each) for each in drawn]
+
+    def build(self, seed: int, sizes: Mapping[str, int] | None = None) -> Pair:
+        """Both, built under one seed; the candidate has the reference's weights."""
+        reference, candidate = (
+            self._build(each, seed, sizes or {}) for each in (self.reference, self.candidate)
+        )
+        pair = Pair(reference, candidate)
+        if isinstance(pair.reference, torch.nn.Module) and isinstance(pair.candidate, torch.nn.Module):
+            own, state = pair.candidate.state_dict(), pair.reference.state_dict()
+            same = {
+                name: value for name, value in state.items() if name in own and own[name].shape == value.shape
+            }
+            pair.candidate.load_state_dict(same, strict=False)
+            pair.by_seed = [name for name, _ in pair.candidate.named_parameters() if name not in same]
+        return pair
+
+    def _build(self, of: Any, seed: int, sizes: Mapping[str, int]) -> Callable[..., Any]:
+        with self._at(sizes), use_seed(seed, self.device):
+            if isinstance(of, type):
+                given = self.init_inputs() if callable(self.init_inputs) else self.init_inputs or ()
+                made = of(**given) if isinstance(given, Mapping) else of(*given)
+            else:
+                made = copy.deepcopy(of) if isinstance(of, torch.nn.Module) else of
+        if isinstance(made, torch.nn.Module):
+            made = made.to(device=self.device, dtype=self.dtype) if self.dtype else made.to(self.device)
+        return made  # type: ignore[no-any-return]
+
+    def _move(self, value: Any) -> Any:
+        def move(x: Any) -> Any:
+            if not isinstance(x, torch.Tensor):
+                return x
+            return x.detach().to(self.device, self.dtype if x.is_floating_point() else None)
+
+        return tree_map(move, value)
+
+
+def _load(where: Any, default: str) -> tuple[Any, ModuleType | None]:
+    """What is named, with its module; what is no name as it is."""
+    if not isinstance(where, str):
+        if not callable(where):
+            raise Unusable(f"expected a callable, a class, or FILE.py:NAME; got {where!r}")
+        return where, None
+    named = where if ":" in where else f"{where}:{default}"
+    try:
+        module, found = attribute_at(named)
+    except Unloadable as error:
+        raise Unusable(str(error)) from None
+    if not callable(found):
+        raise Unusable(f"{named}: expected a class, a module or a function; got {type(found).__name__}")
+    return found, module
+
+
+def _name(of: Any, default: str) -> str:
+    if isinstance(of, str):
+        return of if ":" in of else f"{of}:{default}"
+    if isinstance(of, torch.nn.Module):
+        return type(of).__qualname__
+    return str(getattr(of, "__qualname__", type(of).__name__)).rpartition(">.")[2]
+
+
+def name_inputs(call: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
+    """What the inputs are called: as the parameters, as far as these are known."""
+    try:
+        known = list(inspect.signature(getattr(call, "forward", call)).parameters.values())
+    except (TypeError, ValueError):
+        known = []
+    plain = [each.name for each in known if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return [plain[place] if place < len(plain) else f"input {place}" for place in range(len(inputs))]
+
+
+def widen(reference: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The reference with the same weights in float64.
+
+    Raises:
+        Unusable: it cannot be copied.
+    """
+    if not isinstance(reference, torch.nn.Module):
+        return reference
+    try:
+        return copy.deepcopy(reference).double()
+    except Exception as error:
+        raise Unusable(f"{name}: expected a reference that can be copied; got {complaint(error)}") from None
+
+
+def base_name(where: str) -> str:
+    """A name without the folders of its file."""
+    file, colon, attribute = where.rpartition(":")
+    return f"{Path(file).name}{colon}{attribute}" if colon else where
+
+
+__all__ = ["Pair", "Problem", "base_name", "name_inputs", "widen"]
