@@ -226,8 +226,8 @@ def beams() -> str:
     greedy, wider = (tree.written(tree.best(width)[0]) for width in (1, 2))
     caption = (
         f"What a Transformer after {result.settings.early} steps of training would write for “{translate.searches().source}”, "
-        f"with the probability so far; each beginning is expanded by its {TOP} best words. Thick: kept; dashed: looked at and dropped; "
-        f"thin: never looked at; underlined: greedy. One beam finds “{greedy}”, two find “{wider}”. Try other widths."
+        f"with the probability so far; each beginning is expanded by its {TOP} best words. "
+        f"Thick: kept; dashed: looked at and dropped; thin: never looked at; underlined: greedy. One beam finds “{greedy}”, two find “{wider}”. Try other widths."
     )
     return _widget("beams", values, tree.drawn(2), caption)
 
