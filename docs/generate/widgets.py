@@ -227,7 +227,8 @@ def beams() -> str:
     caption = (
         f"What a Transformer after {result.settings.early} steps of training would write for “{translate.searches().source}”, "
         f"with the probability so far; each beginning is expanded by its {TOP} best words. "
-        f"Thick: kept; dashed: looked at and dropped; thin: never looked at; underlined: greedy. One beam finds “{greedy}”, two find “{wider}”. Try other widths."
+        f"Thick: kept; dashed: looked at and dropped; thin: never looked at; underlined: greedy. "
+        f"One beam finds “{greedy}”, two find “{wider}”. Try other widths."
     )
     return _widget("beams", values, tree.drawn(2), caption)
 
