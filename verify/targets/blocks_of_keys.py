@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from verify.adapt import Adapter, function
-from verify.targets.grouped import flex
 
 
 def torch_log_sum_exp() -> Callable[..., Any]:
@@ -30,23 +29,6 @@ def flash_log_sum_exp() -> Adapter:
 
     kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     return function(kernel, call, mask="additive b1nm", batch=1)
-
-
-def flex_log_sum_exp() -> Adapter:
-    """The log-sum-exp that ``flex_attention`` returns: the scores are queries, and the keys the identity."""
-    from torch.nn.attention.flex_attention import AuxRequest
-
-    def call(attend: Callable[..., Any], s: Tensor, mask: Tensor | None, m: int) -> Any:
-        def hidden(score: Tensor, b: Tensor, _: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            return score if mask is None else torch.where(mask[b, i, j], score, -math.inf)
-
-        keys = torch.eye(m, dtype=s.dtype, device=s.device).expand(len(s), 1, m, m)
-        aux = attend(
-            s.unsqueeze(1), keys, keys, score_mod=hidden, scale=1.0, return_aux=AuxRequest(lse=True)
-        )[1]
-        return aux.lse.squeeze(1)
-
-    return function(flex(), call, mask="bnm", batch=1)
 
 
 def ring_merger() -> Adapter:

@@ -121,12 +121,6 @@ TORCH = (
         cpu_only=True,
     ),
     torch(
-        "flex_attention(return_aux)",
-        "attention.log_sum_exp",
-        "blocks_of_keys:flex_log_sum_exp",
-        differs="attention to the identity with the scores as queries; its log-sum-exp, which is float32",
-    ),
-    torch(
         "context parallel _SDPAMerger",
         "attention.merge",
         "blocks_of_keys:ring_merger",
