@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import distributions
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -173,13 +173,18 @@ class Sources:
         return self._wholes[package]
 
     def digest(
-        self, files: Iterable[Path], *more: str, bare: Mapping[Path, frozenset[str]] | None = None
+        self,
+        files: Iterable[Path],
+        *more: str,
+        bare: Mapping[Path, frozenset[str]] | None = None,
+        packages: tuple[str, ...] = (),
     ) -> str:
         """A digest of files, where they lie and what they hold, of what is installed, and of what else is given.
 
-        Files in ``bare`` are modules of statements that count without their reasons, and with no theorems but those named.
+        Files in ``bare`` are modules of statements that count without their reasons, and with no theorems but those named. Where
+        ``packages`` are named, nothing else that is installed counts, nor does the machine.
         """
-        whole = hashlib.sha256(repr((installed(), more)).encode())
+        whole = hashlib.sha256(repr((versions(packages) if packages else installed(), more)).encode())
         for path in sorted(files):
             held = self._essence(path, bare[path]) if bare and path in bare else self._hash(path)
             whole.update(f"{path.relative_to(self._root)}\n".encode() + held)
@@ -193,7 +198,7 @@ class Sources:
             for node in ast.walk(tree):
                 if isinstance(node, ast.Call):
                     node.keywords = [each for each in node.keywords if each.arg not in REASONS]
-            self._essences[path, theorems] = hashlib.sha256(ast.dump(tree).encode()).digest()
+            self._essences[path, theorems] = hashlib.sha256(ast.unparse(tree).encode()).digest()
         return self._essences[path, theorems]
 
 
@@ -236,3 +241,8 @@ def installed() -> tuple[str, ...]:
     """Python, the kind of machine, and every installed package with its version: each may change a number or a drawing."""
     found = sorted(f"{each.name} {each.version}" for each in distributions())
     return platform.python_version(), platform.machine(), *found
+
+
+def versions(packages: tuple[str, ...]) -> tuple[str, ...]:
+    """Some packages, each with its version."""
+    return tuple(f"{name} {version(name)}" for name in packages)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 
 from spec.language.formula import Formula
@@ -159,9 +160,8 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "profiles": samples.profiles,
     "ordinary_rows": samples.ordinary,
     "bounds": samples.bounds,
-    "widths": accuracy.widths,
+    **{name: partial(accuracy.measured, name) for name in accuracy.MEASURED},
     "largest_grades": evidence.largest,
-    "grades": accuracy.measured,
     "formats": samples.formats,
     "scale_error": samples.scale_error,
     "digits": digits.part,

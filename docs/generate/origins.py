@@ -7,15 +7,18 @@ from pathlib import Path
 
 from spec.language.registry import formulas
 
-from . import evidence, samples
+from . import accuracy, evidence, samples
 from .dependencies import ROOT, Name, Sources
 
 Piece = tuple[str, str]
-"""A kind (``output``, ``theorem`` or ``page``), and which of that kind: the name of a command, ``formula.theorem``, or the ID of
-a formula."""
+"""A kind (``measured``, ``output``, ``theorem`` or ``page``), and which of that kind: the name of a directive or of a command,
+``formula.theorem``, or the ID of a formula."""
 
 APART = "verify.targets."
 """Modules of the checker in which a function of the user's own has no part."""
+
+PROVER = "sympy", "python-flint", "numpy", "latex2mathml"
+"""What of others a proof, and its text, is computed with; nothing else that is installed can change them."""
 
 
 class Origins:
@@ -31,7 +34,13 @@ class Origins:
         """All pieces, those that take longest first."""
         every = formulas()
         theorems = [f"{formula_id}.{name}" for formula_id, f in every.items() for name in f.theorems]
-        listed = {"output": list(samples.COMMANDS), "theorem": theorems, "page": list(every)}
+        measured = list(accuracy.MEASURED)
+        listed = {
+            "measured": measured,
+            "output": list(samples.COMMANDS),
+            "theorem": theorems,
+            "page": list(every),
+        }
         return [(kind, name) for kind, names in listed.items() for name in names]
 
     def digest(self, piece: Piece) -> str:
@@ -47,7 +56,8 @@ class Origins:
             for path, formula_id in self._statements.items()
             if kind == "theorem" or formula_id != own
         }
-        return self._sources.digest(self.files(piece), repr((piece, records)), bare=bare)
+        packages = PROVER if kind == "theorem" else ()
+        return self._sources.digest(self.files(piece), repr((piece, records)), bare=bare, packages=packages)
 
     def unchanged(self, piece: Piece) -> bool:
         """Whether the files still hold what they held when the digest was taken."""
@@ -57,9 +67,18 @@ class Origins:
         """The files that a piece is made from; the language of statements, as a whole, is among those of each."""
         if piece not in self._found:
             kind, name = piece
-            found = {"output": self._output, "theorem": self._theorem, "page": self._page}
+            found = {
+                "measured": self._measured,
+                "output": self._output,
+                "theorem": self._theorem,
+                "page": self._page,
+            }
             self._found[piece] = found[kind](name)
         return self._found[piece]
+
+    def _measured(self, name: str) -> set[Path]:
+        """The module that measures, with all that it takes of ours."""
+        return self._sources.reached(*self._language, ("generate.accuracy", ""))
 
     def _output(self, name: str) -> set[Path]:
         """The checker, the statement that it is asked about, and what else it reads."""

@@ -2,14 +2,14 @@
 
 What takes long is made in pieces, each found again where nothing that it is made from has changed: every theorem, in which what
 is stated and the checker of proofs have a part and nothing else; the rest of a formula's page, which asks for them in a
-directive; and what the commands printed that the prose shows.
+directive; what the commands printed that the prose shows; and what is measured for it.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -18,11 +18,12 @@ import torch
 
 from spec.language.registry import formulas
 
-from . import formula_page, samples, theorems
+from . import accuracy, formula_page, proofs, samples, theorems
 from .caching import Cache
 from .origins import Origins, Piece
 
 MAKERS: dict[str, Callable[[str], Any]] = {
+    "measured": accuracy.make,
     "output": samples.make,
     "theorem": theorems.make,
     "page": lambda formula_id: formula_page.page(formulas()[formula_id]),
@@ -31,17 +32,17 @@ MAKERS: dict[str, Callable[[str], Any]] = {
 
 def all_pages(cache: Cache) -> dict[str, str]:
     """Every formula's page by ID, in Markdown; the other pieces are put where the directives find them."""
-    made = dict(_pieces(cache))
-    samples.MADE.update({name: text for (kind, name), text in made.items() if kind == "output"})
-    theorems.MADE.update({name: found for (kind, name), found in made.items() if kind == "theorem"})
+    made = dict(make_pieces(cache, Origins().pieces))
+    for kind, module in {"measured": accuracy, "output": samples, "theorem": theorems}.items():
+        module.MADE.update({name: found for (own, name), found in made.items() if own == kind})
     return {formula_id: made["page", formula_id] for formula_id in formulas()}
 
 
-def _pieces(cache: Cache) -> Iterator[tuple[Piece, Any]]:
-    """Every piece: first those that are kept, then the others as they are made."""
+def make_pieces(cache: Cache, wanted: Iterable[Piece]) -> Iterator[tuple[Piece, Any]]:
+    """Pieces: first those that are kept, or were shipped, then the others as they are made."""
     origins, missing = Origins(), list[Piece]()
-    for piece in origins.pieces:
-        found = cache.get(_name(piece), origins.digest(piece))
+    for piece in wanted:
+        found = find(cache, origins, piece)
         if found is None:
             missing.append(piece)
         else:
@@ -49,6 +50,13 @@ def _pieces(cache: Cache) -> Iterator[tuple[Piece, Any]]:
     for piece, made in zip(missing, _made(missing), strict=True):
         keep(cache, origins, piece, made)
         yield piece, made
+
+
+def find(cache: Cache, origins: Origins, piece: Piece) -> Any:
+    """A piece as an earlier build made it, or, of a theorem, as it was shipped; None where what it is made from has changed."""
+    digest = origins.digest(piece)
+    found = cache.get(_name(piece), digest)
+    return proofs.find(piece[1], digest) if found is None and piece[0] == "theorem" else found
 
 
 def keep(cache: Cache, origins: Origins, piece: Piece, made: Any) -> None:

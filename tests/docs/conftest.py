@@ -44,15 +44,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def section(site: Path) -> Callable[[str], str]:
-    """The section about a theorem, ``formula.theorem``, as the build of the pages made and kept it: not proved once more."""
-    from generate import theorems
+    """The section about a theorem, ``formula.theorem``, as the build of the pages found or made it: not proved once more."""
+    from generate import pages, theorems
     from generate.caching import Cache
     from generate.origins import Origins
 
     cache, origins = Cache(), Origins()
 
     def find(name: str) -> str:
-        kept = cache.get(f"{name}.theorem", origins.digest(("theorem", name)))
-        return (kept or theorems.make(name))["text"]
+        return (pages.find(cache, origins, ("theorem", name)) or theorems.make(name))["text"]
 
     return find

@@ -43,7 +43,7 @@ class Build:
     def run(self) -> dict[Piece, Any]:
         """All pieces."""
         cache = Cache(self.folder)
-        found = dict(pages._pieces(cache))
+        found = dict(pages.make_pieces(cache, PIECES))
         cache.sweep()
         return found
 
