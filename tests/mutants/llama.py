@@ -47,6 +47,11 @@ def of_words(x, mask):
     return seen if mask is None else seen & mask.unsqueeze(-2)
 
 
+def read(x, seen):
+    """The rows, 0 where a token neither sees any other nor is seen: nothing that stands there is to spread."""
+    return torch.where((seen.any(-1) | seen.any(-2))[..., None], x, 0.0)
+
+
 def weighed(q, k, v, seen):
     """The attention, by a softmax that is 0 where nothing is seen."""
     s = q @ k.mT / math.sqrt(q.shape[-1])
@@ -67,6 +72,7 @@ def attend(
     """Queries and keys turned by angles, keys and values shared by the heads, what is seen mixed, and joined by W_o."""
 
     def run(x, pos, theta, W_q, W_k, W_v, W_o, mask=None):
+        x = read(x, of_words(x, mask))
         q, k, v = (torch.einsum("...nd,hdc->...hnc", x, W) for W in (W_q, W_k, W_v))
         where = (place(pos) if place else pos)[..., None, :, None].to(torch.float64)
         angles = (where * still(theta).to(torch.float64)).to(x.dtype)

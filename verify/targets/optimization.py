@@ -12,6 +12,11 @@ Adapted = Callable[..., Any]
 State = tuple[Tensor, Tensor, Tensor]
 
 
+def _copy(*given: Tensor) -> list[Tensor]:
+    """Copies of one shape and one layout, as an optimizer's own state has them: the fused step reads them entry by entry."""
+    return [x.clone(memory_format=torch.contiguous_format) for x in torch.broadcast_tensors(*given)]
+
+
 def torch_optimizer(name: str, **options: Any) -> Adapted:
     """``torch.optim.AdamW`` or ``Adam`` of copies, with the moments and the number of the step before as its state."""
     kind = getattr(torch.optim, name)
@@ -59,7 +64,7 @@ def torch_differentiable() -> Adapted:
         eps: float,
         w: float,
     ) -> State:
-        weights, first, second = (x.clone() for x in (theta, m, v))
+        weights, g, first, second = _copy(theta, g, m, v)
         numbers: Any = {"beta1": beta_1, "beta2": beta_2, "lr": eta, "weight_decay": w, "eps": eps}
         before = [torch.tensor(t - 1.0)]
         how: Any = {"amsgrad": False, "maximize": False, "differentiable": True, "foreach": False}

@@ -358,7 +358,7 @@ TORCH = (
             keywords={"name": name, **({how: True} if how else {"foreach": False})},
         )
         for name in ("AdamW", "Adam")
-        for how in ("", "foreach", "fused")
+        for how in ("", "foreach")
     ),
     Target(
         "torch",
