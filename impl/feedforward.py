@@ -4,6 +4,7 @@ Letters are the statements': rows x of d entries, f inner units; W_1 (d f) and b
 gated network W_g (d f) opens the units' gates, W_u (d f) is what they have to say, and W_d (f d) leads back.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -77,7 +78,12 @@ def gated(
     return F.linear(gate * F.linear(x, W_u.mT), W_d.mT)
 
 
-GATES = {"silu": F.silu, "relu": F.relu, "sigmoid": torch.sigmoid, "none": lambda a: a}
+GATES: dict[str, Callable[[Tensor], Tensor]] = {
+    "silu": F.silu,
+    "relu": F.relu,
+    "sigmoid": torch.sigmoid,
+    "none": lambda a: a,
+}
 """What opens the gates, by the option; GELU has options of its own."""
 
 

@@ -44,7 +44,7 @@ def adamw(
         expected = "t >= 1, 0 <= beta_1, beta_2 <= 1, eta > 0, eps > 0 and w >= 0"
         raise ValueError(f"{formula}: expected {expected}; got {(t, beta_1, beta_2, eta, eps, w)}")
     if theta.dtype.itemsize == 2:
-        wide = [x.float() for x in given.values()]
+        wide = theta.float(), g.float(), m.float(), v.float()
         theta_new, m_new, v_new = adamw(*wide, t, eta, beta_1, beta_2, eps, w, decay=decay)
         return theta_new.to(theta.dtype), m_new.to(theta.dtype), v_new.to(theta.dtype)
     if decay == "l2":

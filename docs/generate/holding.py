@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from .markup import letters
+
 SECTION = re.compile(r"<section [^>]*data-search-exclude>.*?</section>", re.DOTALL)
 MATHS = re.compile(r"<math xmlns=.*?</math>", re.DOTALL)
 LINE = "\ue000"
@@ -22,7 +24,7 @@ class Held:
 
     def hold(self, text: str) -> str:
         """A text with a mark instead of every part."""
-        text = SECTION.sub(lambda found: f'<hr data-held="{self._kept(found[0])}">', text)
+        text = SECTION.sub(lambda found: f'<hr data-held="{self._kept(letters(found[0]))}">', text)
         return MATHS.sub(lambda found: f"{LINE}{self._kept(found[0])}{LINE}", text)
 
     def _kept(self, part: str) -> int:

@@ -100,7 +100,9 @@ def _outward(letter: str, x: Tensor) -> Tensor:
 def _inward(letter: str, x: Tensor, shape: torch.Size) -> Tensor:
     """A parameter of theirs as ours, of this shape."""
     if letter in ("W_q", "W_k", "W_v"):
-        return x.unflatten(0, (shape[0], shape[2])).mT
+        heads: Tensor = x.unflatten(0, (shape[0], shape[2]))
+        return heads.mT
     if letter == "W_o":
-        return x.mT.unflatten(0, tuple(shape[:2]))
+        joined: Tensor = x.mT.unflatten(0, tuple(shape[:2]))
+        return joined
     return x.mT if letter in PARTS and x.dim() > 1 else x

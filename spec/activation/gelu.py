@@ -44,7 +44,7 @@ gelu = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
-prove_bounds(gelu, (1 + odd_part(x[i])) / 2)
+prove_bounds(gelu, (lift(1) + odd_part(x[i])) / 2)
 
 gelu.theorem(
     "backward",

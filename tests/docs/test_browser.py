@@ -62,7 +62,7 @@ def test_on_a_phone_what_is_for_reference_is_closed(site: Path, browser: Browser
     address = (site / "attention.biased_multi_head.html").as_uri()
     page.goto(address)
     screens = page.evaluate("document.documentElement.scrollHeight") / HEIGHT
-    assert 3 < screens < 12
+    assert 3 < screens < 15  # with all open it is longer than 20
     theorem = page.locator("h3#theorem-permutation-equivariant")
     assert not theorem.is_visible()
     page.goto(f"{address}#theorem-permutation-equivariant")

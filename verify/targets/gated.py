@@ -10,6 +10,10 @@ from torch import Tensor, nn
 from verify.adapt import Adapter, State, module
 
 
+def _make(kind: Callable[..., nn.Module], config: Any) -> nn.Module:
+    return kind(config)
+
+
 def _weights(W_g: Tensor, W_u: Tensor, W_d: Tensor) -> State:
     return {"gate_proj.weight": W_g.T, "up_proj.weight": W_u.T, "down_proj.weight": W_d.T}
 
@@ -20,10 +24,8 @@ def llama(hidden_act: str = "silu") -> Adapter:
     from transformers.models.llama.modeling_llama import LlamaMLP
 
     def build(d: int, f: int) -> nn.Module:
-        made: Callable[..., Any] = LlamaMLP
-        return made(
-            LlamaConfig(hidden_size=d, intermediate_size=f, num_attention_heads=1, hidden_act=hidden_act)
-        )  # type: ignore[no-any-return]
+        config = LlamaConfig(hidden_size=d, intermediate_size=f, num_attention_heads=1, hidden_act=hidden_act)
+        return _make(LlamaMLP, config)
 
     return module(build, _weights, batch=None)
 
@@ -34,12 +36,10 @@ def gemma() -> Adapter:
     from transformers.models.gemma.modeling_gemma import GemmaMLP
 
     def build(d: int, f: int) -> nn.Module:
-        made: Callable[..., Any] = GemmaMLP
-        return made(
-            GemmaConfig(
-                hidden_size=d, intermediate_size=f, num_attention_heads=1, hidden_act="gelu_pytorch_tanh"
-            )
-        )  # type: ignore[no-any-return]
+        config = GemmaConfig(
+            hidden_size=d, intermediate_size=f, num_attention_heads=1, hidden_act="gelu_pytorch_tanh"
+        )
+        return _make(GemmaMLP, config)
 
     return module(build, _weights, batch=None)
 
@@ -50,8 +50,7 @@ def t5() -> Adapter:
     from transformers.models.t5.modeling_t5 import T5DenseGatedActDense
 
     def build(d: int, f: int) -> nn.Module:
-        made: Callable[..., Any] = T5DenseGatedActDense
-        return made(T5Config(d_model=d, d_ff=f, feed_forward_proj="gated-gelu"))  # type: ignore[no-any-return]
+        return _make(T5DenseGatedActDense, T5Config(d_model=d, d_ff=f, feed_forward_proj="gated-gelu"))
 
     def weights(W_g: Tensor, W_u: Tensor, W_d: Tensor) -> State:
         return {"wi_0.weight": W_g.T, "wi_1.weight": W_u.T, "wo.weight": W_d.T}
