@@ -490,7 +490,7 @@ PAPERS = (
         "arXiv:2309.17453",
     ),
     Reference(
-        "gemma2024",
+        "gemma2024b",
         "Gemma Team",
         "Gemma 2: Improving Open Language Models at a Practical Size",
         2024,

@@ -47,7 +47,7 @@ softcap = Formula(
             "the cap left out by a kernel that has none: unnoticed while scores are small", mutant="uncapped"
         ),
     ),
-    sources=(paper("gemma2024", "section 2: logit soft-capping"),),
+    sources=(paper("gemma2024b", "section 2: logit soft-capping"),),
     worked=(
         Worked(
             "Scores 0 and 100 with a cap of log 3: the second is log 3 to all digits shown, so that it weighs three times as "

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from spec.bibliography import BIBLIOGRAPHY
+from spec.bibliography import BIBLIOGRAPHY, DECKS, PAPERS
 from spec.language import Claim, Formula, Proof, Tensor
 from spec.language.registry import SUBJECTS, formulas
 from spec.language.trees import free_symbols
@@ -132,3 +132,9 @@ def test_a_subject_lists_its_formulas_with_a_module_each(subject: str) -> None:
     assert len(set(listed)) == len(listed) > 0
     for name in listed:
         assert formulas()[f"{subject}.{name}"].module == subject
+
+
+def test_a_key_of_the_bibliography_names_one_work() -> None:
+    """Two works under one key would be cited as one."""
+    keys = [reference.key for reference in (*DECKS, *PAPERS)]
+    assert len(keys) == len(set(keys))
