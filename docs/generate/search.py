@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-PARTS = "symbols|worked-examples|gradient|error-model|implementation|evidence|sources"
+PARTS = "symbols|worked-examples|theorems|gradient|error-model|implementation|evidence|sources"
+SAID = "(?:For|Under) .*:</p>|The lines read the same|It applies "
 UNSOUGHT = re.compile(
-    rf'<(?=details class="(?:abstract|proof|record)|div class="[^"]*highlight|h2 id="(?:{PARTS})"|p>(?:For|Under) .*:</p>)(\w+)'
+    rf'<(?=details class="(?:abstract|proof|record)|div class="[^"]*highlight|h2 id="(?:{PARTS})"|p>(?:{SAID}))(\w+)'
 )
-"""Folded parts, code, hypotheses, and what a formula's page has for reference: nobody looks for it by its words."""
+"""Folded parts, code, hypotheses, how lines hang together, and what a formula's page has for reference: nobody looks for it by its words."""
 LISTS = re.compile(r"reference/|(?:conventions|deviations|world|theorems|bibliography|formulas|glossary)\.md")
 """Pages that name everything, and are rarely the one that is meant."""
 TABLES = re.compile(r"(?:conventions|theorems)\.md")
@@ -27,7 +28,7 @@ def leave_out(html: str, page: str) -> str:
     """HTML in which the parts that nobody looks for are marked as left out of the index."""
     html = UNSOUGHT.sub(r"<\1 data-search-exclude", html)
     if page.startswith("reference/"):  # of a docstring, what it begins with
-        html = re.sub(r"(</p>\s*)<p>", r"\1<p data-search-exclude>", html)
+        html = re.sub(r"(</p>\s*)<(p|ul)>", r"\1<\2 data-search-exclude>", html)
     return re.sub(r"<(h[23]|table)\b", r"<\1 data-search-exclude", html) if TABLES.fullmatch(page) else html
 
 
