@@ -10,7 +10,7 @@ SAID = "(?:For|Under) .*:</p>|The lines read the same|It applies "
 UNSOUGHT = re.compile(
     rf'<(?=details class="(?:abstract|proof|record)|div class="[^"]*highlight|h2 id="(?:{PARTS})"|p>(?:{SAID}))(\w+)'
 )
-"""Folded parts, code, hypotheses, how lines hang together, and what a formula's page has for reference: nobody looks for it by its words."""
+"""Folded parts, code, hypotheses, how lines hang together, and what a page has for reference: nobody looks for these words."""
 LISTS = re.compile(r"reference/|(?:conventions|deviations|world|theorems|bibliography|formulas|glossary)\.md")
 """Pages that name everything, and are rarely the one that is meant."""
 TABLES = re.compile(r"(?:conventions|theorems)\.md")
