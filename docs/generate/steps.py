@@ -19,7 +19,8 @@ from spec.language.registry import find
 from spec.language.render import latex, number_lines
 from spec.language.worked import inputs_of
 
-from .markup import Line, inline, maths, matrix, statement
+from .markup import Line, inline, matrix, statement
+from .worked import beside
 
 DECIMALS = 3
 MOST = 7
@@ -62,12 +63,8 @@ def shown(formula_id: str, which: str = "1") -> str:
         )
         for place, (line, x) in enumerate(zip(lines, number_lines(lines, "latex"), strict=True))
     ]
-    given = ",&emsp; ".join(
-        maths(equals(latex(item), inputs[str(item)]), block=True)
-        for item in formula.inputs
-        if str(item) in inputs
-    )
-    return f'<section class="given" data-search-exclude>{given}</section>\n\n{statement(made)}'
+    given = (equals(latex(item), inputs[str(item)]) for item in formula.inputs if str(item) in inputs)
+    return f"{beside(given)}\n\n{statement(made)}"
 
 
 def equals(letter: str, value: Any) -> str:
@@ -170,8 +167,8 @@ def tokens(*names: str) -> str:
         head, second, _ = name.partition("_2")
         plain = name if name in LETTERS else head
         letter = LETTERS[plain] + ("^{(2)}" if second and name not in LETTERS else "")
-        parts.append(maths(equals(letter, layer()[name]), block=True))
-    return f'<section class="given" data-search-exclude>{",&emsp; ".join(parts)}</section>'
+        parts.append(equals(letter, layer()[name]))
+    return beside(parts)
 
 
 def token(name: str, *place: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -20,6 +21,13 @@ DIGITS = 12
 """Digits of the exact value that are shown."""
 WIDE = 6
 """Columns of a matrix that are shown; of a wider one, the first two and the last."""
+
+
+def beside(given: Iterable[str]) -> str:
+    """What is given, formula beside formula in LaTeX, where there is room: a comma stays with what stands before it."""
+    drawn = [maths(each, block=True) for each in given]
+    parts = [f"<span>{each}{',' if place < len(drawn) else ''}</span>" for place, each in enumerate(drawn, 1)]
+    return f'<section class="given" data-search-exclude>{" ".join(parts)}</section>'
 
 
 def section(formula: Formula) -> str:
@@ -53,12 +61,10 @@ def one(formula: Formula, worked: Worked) -> str:
         "From the statement",
         f"To {worked.decimals} decimal{'s' if worked.decimals != 1 else ''}",
     )
-    shown = ",&emsp; ".join(maths(each, block=True) for each in given)
-    display = f'<section class="given" data-search-exclude>{shown}</section>'
     chosen = ", ".join(f"<code>{name}={option}</code>" for name, option in worked.conventions.items())
     notes = [*([f"under {chosen}"] if chosen else []), *([cited(worked.source)] if worked.source else [])]
     where = f" ({', '.join(notes)})" if notes else ""
-    return f"**{worked.title}**{where}\n\n{display}\n\n{table(head, rows, 'worked')}"
+    return f"**{worked.title}**{where}\n\n{beside(given)}\n\n{table(head, rows, 'worked')}"
 
 
 def _digits(ball: Any) -> str:

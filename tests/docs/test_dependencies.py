@@ -141,11 +141,11 @@ def unedited() -> dict[Piece, str]:
 
 def test_a_change_of_one_statement_changes_what_is_made_from_it() -> None:
     """A formula that no other applies: its page and its theorems. One that others apply: theirs, too."""
-    module, _ = OURS.statement("normalization.rms_norm")
+    module, _ = OURS.statement("objectives.warmup")
     found = changed(module)
-    assert {name for kind, name in found if kind == "page"} == {"normalization.rms_norm"}
+    assert {name for kind, name in found if kind == "page"} == {"objectives.warmup"}
     theorems = {name for kind, name in found if kind == "theorem"}
-    assert theorems == {f"normalization.rms_norm.{name}" for name in find("normalization.rms_norm").theorems}
+    assert theorems == {f"objectives.warmup.{name}" for name in find("objectives.warmup").theorems}
     module, _ = OURS.statement("attention.softmax")
     dependents = {("theorem", "attention.scaled_dot_product.convex_hull"), ("page", "attention.causal")}
     assert dependents <= changed(module)
