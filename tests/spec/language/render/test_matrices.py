@@ -168,7 +168,7 @@ KNOWN = {
     "normalization.layer_norm": [r"y = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^{2} + \varepsilon}} + \beta"],
     "transformer.encoder_layer": [
         r"S = \operatorname{layer\_norm}\left(X + \operatorname{multi\_head}\left(X,\, X\right)\right)",
-        r"Y = \operatorname{layer\_norm}\left(S + \operatorname{relu}\left(S\right)\right)",
+        r"Y = \operatorname{layer\_norm}\left(S + \operatorname{feedforward.relu}\left(S\right)\right)",
     ],
 }
 
