@@ -35,7 +35,7 @@ from spec.vocabulary import *
 
 x = data("x", n, d_model, meaning="the text so far: one row for each token")
 WEIGHTS = parts.weights()
-ATTENTION, BEFORE, NETWORK, BETWEEN = WEIGHTS[:4], WEIGHTS[4], WEIGHTS[5:8], WEIGHTS[8]
+ATTENTION, gamma_1, NETWORK, gamma_2 = WEIGHTS[:4], WEIGHTS[4], WEIGHTS[5:8], WEIGHTS[8]
 eps = epsilon()
 q = tensor("q", n, d_model, meaning="the rows that attention reads")
 z = tensor("z", n, d_model, meaning="what each token has gathered from those up to its own place")
@@ -63,10 +63,10 @@ layer = Formula(
     sizes={n: "tokens", **WIDTHS, **INNER},
     inputs=(x, pos, theta, *WEIGHTS, eps, mask),
     lines=(
-        define(q[i], rms_norm(x[i], BEFORE, eps)),
+        define(q[i], rms_norm(x[i], gamma_1, eps)),
         define(z, attention(q, pos, theta, *ATTENTION, mask)),
         define(s[i, l], x[i, l] + z[i, l]),
-        define(w[i], rms_norm(s[i], BETWEEN, eps)),
+        define(w[i], rms_norm(s[i], gamma_2, eps)),
         define(f[i], gated(w[i], *NETWORK)),
         define(y[i, l], s[i, l] + f[i, l]),
     ),
@@ -126,7 +126,7 @@ def of_rows(claimed: Claim) -> Claim:
 
 def read(rows: Tensor | Comprehension) -> Comprehension:
     """The rows, normalised before they are read."""
-    return each(rms_norm(rows[i], BEFORE, eps)[l], i, l)
+    return each(rms_norm(rows[i], gamma_1, eps)[l], i, l)
 
 
 def gathers(rows: Tensor | Comprehension, words: Any = mask) -> Applied:
