@@ -59,8 +59,10 @@ def test_a_float_is_no_integer(call, told, name):
         line = rf"^{told}: expected an integer( or None)? as {name}; got {given!r}$"
         with pytest.raises(TypeError, match=line):
             call(**{name: given})
-    with pytest.raises(TypeError, match="missing"):
+    try:
         call(**{name: np.int64(2)})
+    except TypeError as error:  # only for what else has to be given
+        assert "missing" in str(error)
 
 
 @pytest.mark.parametrize(("call", "told", "name"), list(asked(NUMBER)))
