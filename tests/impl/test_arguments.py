@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+from contextlib import nullcontext
 from types import FunctionType
 
 import numpy as np
@@ -59,10 +60,10 @@ def test_a_float_is_no_integer(call, told, name):
         line = rf"^{told}: expected an integer( or None)? as {name}; got {given!r}$"
         with pytest.raises(TypeError, match=line):
             call(**{name: given})
-    try:
+    others = (each.default for key, each in inspect.signature(call).parameters.items() if key != name)
+    enough = inspect.Parameter.empty not in others
+    with nullcontext() if enough else pytest.raises(TypeError, match="missing"):
         call(**{name: np.int64(2)})
-    except TypeError as error:  # only for what else has to be given
-        assert "missing" in str(error)
 
 
 @pytest.mark.parametrize(("call", "told", "name"), list(asked(NUMBER)))
