@@ -243,6 +243,7 @@ def installed() -> tuple[str, ...]:
     return platform.python_version(), platform.machine(), *found
 
 
+@cache
 def versions(packages: tuple[str, ...]) -> tuple[str, ...]:
     """Some packages, each with its version."""
     return tuple(f"{name} {version(name)}" for name in packages)
