@@ -24,7 +24,9 @@ def llama(hidden_act: str = "silu") -> Adapter:
     from transformers.models.llama.modeling_llama import LlamaMLP
 
     def build(d: int, f: int) -> nn.Module:
-        config = LlamaConfig(hidden_size=d, intermediate_size=f, num_attention_heads=1, hidden_act=hidden_act)
+        config = LlamaConfig(
+            hidden_size=d, intermediate_size=f, num_attention_heads=1, head_dim=2, hidden_act=hidden_act
+        )
         return _make(LlamaMLP, config)
 
     return module(build, _weights, batch=None)

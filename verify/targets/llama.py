@@ -116,7 +116,7 @@ def model(backend: str) -> Adapter:
         llama.model.rotary_emb = _Turning()  # type: ignore[union-attr]
         return llama
 
-    def weights(E: Tensor, gamma_f: Tensor, U: Tensor, **letters: Tensor) -> State:
+    def weights(theta: Tensor, E: Tensor, gamma_f: Tensor, U: Tensor, **letters: Tensor) -> State:
         beside = {"model.embed_tokens.weight": E, "model.norm.weight": gamma_f, "lm_head.weight": U}
         return {**beside, **layers("model.layers.{}.", _layer, letters)}
 

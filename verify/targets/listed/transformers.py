@@ -341,12 +341,12 @@ TRANSFORMERS = (
             LLAMA,
             {"backend": backend},
         )
-        for name, of in (
-            ("LlamaAttention", "attention"),
-            ("LlamaDecoderLayer", "layer"),
-            ("LlamaForCausalLM", "model"),
+        for name, of, backend, conventions, differs in (
+            ("LlamaAttention", "attention", "eager", UNSPECIFIED, f"; {ADDED_MIN}"),
+            ("LlamaAttention", "attention", "sdpa", {}, ""),
+            ("LlamaDecoderLayer", "layer", "sdpa", {}, ""),
+            ("LlamaForCausalLM", "model", "sdpa", {}, ""),
         )
-        for backend, conventions, differs in (("eager", UNSPECIFIED, f"; {ADDED_MIN}"), ("sdpa", {}, ""))
     ),
     Target(
         "transformers",
