@@ -93,12 +93,13 @@ class Origins:
         return self._sources.reached(*names) | read
 
     def _theorem(self, name: str) -> set[Path]:
-        """The statement with its theorems, and what writes them."""
+        """The statement with its theorems, and what writes them; checker and implementations have no part in it."""
         formula_id = name.rpartition(".")[0]
         if formula_id not in self._proved:
             language = [name for name in self._language if not name[0].startswith(WRITERS)]
             names = self._sources.statement(formula_id), ("generate.theorems", "")
-            self._proved[formula_id] = self._sources.reached(*language, *names)
+            apart = [m for package in ("verify", "impl") for m in self._sources.modules(package)]
+            self._proved[formula_id] = self._sources.reached(*language, *names, apart=apart)
         return self._proved[formula_id]
 
     def _page(self, formula_id: str) -> set[Path]:
