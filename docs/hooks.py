@@ -73,7 +73,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
     """Set formulas and letters of statements that stand in prose; mark what the search leaves out."""
-    html = folding.fold(search.leave_out(html, page.file.src_uri))
+    html = search.leave_out(folding.fold(html), page.file.src_uri)
     html = html.replace("<th></th>", "<td></td>")  # a table's corner is no heading
     html = MARKED.sub(_set, html)
     return letters(HELD.release_maths(html))

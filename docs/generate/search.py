@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-PARTS = "symbols|worked-examples|gradient|error-model|implementation|evidence|sources"
+PARTS = "symbols|worked-examples|theorems|gradient|error-model|implementation|evidence|sources"
 SAID = "(?:For|Under) .*:</p>|The lines read the same|It applies "
 UNSOUGHT = re.compile(
     rf'<(?=details class="(?:abstract|proof|record)|div class="[^"]*highlight|h2 id="(?:{PARTS})"|p>(?:{SAID}))(\w+)'

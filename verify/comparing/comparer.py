@@ -210,6 +210,10 @@ class Comparer:
         grade = self.expecting.grade(got, expected)
         found.sigma = grade.sigma
         if not grade.passed:
+            if grade.sigma > (self.report.sigmas or 0):
+                found.message = (
+                    f"few entries, as next to a kink of the reference, are off: {describe_grade(grade)}"
+                )
             return
         found.fits = self.expecting.fit(got, expected, grade.sigma)
         found.verdict, found.message = IMPRECISE if found.fits else FALSIFIED, describe_grade(grade)

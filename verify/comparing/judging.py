@@ -25,8 +25,8 @@ FEW, MANY = 2, 16
 SURE = 0.25
 """Errors up to this share of the limit need no more samples."""
 RARE = 0.02
-"""The share of entries of a gradient that may be beyond the limit, as in :mod:`verify.accuracy.grade`: where a maximum or a kink
-is passed on the other side, a rounding decides a whole row. So with values of a reference that jumps.
+"""The share of entries of a gradient that may be beyond the limit, as in :mod:`verify.accuracy.grade`, if the reference has a
+maximum or a kink: passed on the other side, by a rounding, it decides a whole row. So with values of a reference that jumps.
 """
 COARSER = ("float16", "bfloat16")
 """Types in which what is imprecise may have been held, the finer first."""
@@ -194,7 +194,8 @@ class Expecting:
         spread = Spread(
             lambda mode: self._call(self.wide, inputs, names, mode), values, self.dtype, self.seed, self.tf32
         )
-        expected = Expectation(values, own, spread, RARE if exact.jumps or names is not None else 0.0)
+        excused = exact.jumps if names is None else exact.bends
+        expected = Expectation(values, own, spread, RARE if excused else 0.0)
         if not expected.judged:
             raise NotJudged("the reference itself is not finite")
         itself = self.grade(own, expected)

@@ -61,23 +61,15 @@ SCATTERED = frozenset(("index_add", "index_put", "scatter_add", "_unsafe_masked_
 SUMMING = PRODUCTS | SUMS | CONVOLUTIONS | SCATTERED
 """Operations that sum, of which the spread of partial sums is known."""
 MODELLED = SUMMING | {"prod", "cumprod"}
-SELECTING = frozenset(
-    (
-        "round",
-        "floor",
-        "ceil",
-        "trunc",
-        "sign",
-        "argmax",
-        "argmin",
-        "topk",
-        "sort",
-        "bucketize",
-        "searchsorted",
-        "frac",
-    )
-)
+_JUMPING = "round floor ceil trunc sign argmax argmin topk sort bucketize searchsorted frac"
+SELECTING = frozenset(_JUMPING.split())
 """Operations whose result jumps: where they are, an entry may be another by one rounding."""
+_KINKED = (
+    "relu leaky_relu _prelu_kernel hardtanh hardswish hardsigmoid abs max min amax amin maximum minimum fmax fmin clamp "
+    "clamp_min clamp_max max_pool2d_with_indices max_pool3d_with_indices median cummax cummin gt lt ge le"
+)
+BENT = SELECTING | frozenset(_KINKED.split())
+"""Operations of which a slope jumps: where they are, so may an entry of a gradient."""
 
 
 class Rounding(TorchDispatchMode):
@@ -90,7 +82,7 @@ class Rounding(TorchDispatchMode):
         tf32: whether factors of products are rounded to TF32.
 
     Attributes:
-        jumps: whether an operation was met whose result jumps.
+        jumps, bends: whether an operation was met whose result jumps, or whose slope does.
         unmodelled: operations of which it is not known how they round; each counts as one rounding of its result.
     """
 
@@ -98,7 +90,8 @@ class Rounding(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.storage, self.inner = FORMATS[dtype].unit, FORMATS[ACCUMULATION[dtype]].unit
         self.seed, self.device, self.tf32 = seed, device, tf32
-        self.jumps, self.unmodelled = False, set[str]()
+        self.jumps = self.bends = False
+        self.unmodelled = set[str]()
         self._inside = False
         self._random = random.Random(seed)
 
@@ -118,6 +111,8 @@ class Rounding(TorchDispatchMode):
         args, kwargs = (
             tree_map(self._widen, (tuple(args), dict(kwargs or {}))) if not writes else (args, kwargs or {})
         )
+        reals = any(_is_real(each) for each in tree_leaves(args))
+        self.bends = self.bends or (name in BENT and reals and not self._inside)
         if not writes and (parted := self._take_apart(func, name, args, kwargs)) is not NotImplemented:
             return parted
         self.jumps = self.jumps or name in SELECTING

@@ -148,6 +148,34 @@ def test_gradients_are_judged_where_there_are_some() -> None:
     assert "carries no gradient" in next(case.message for case in cut.cases if case.kind == "gradient")
 
 
+class Layer(nn.Module):
+    """A linear layer and a function of each entry."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(67, 61)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rows."""
+        return torch.tanh(self.linear(x))
+
+
+class Forgetful(Layer):
+    """The same, but no gradient reaches the last entry of the bias."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rows."""
+        bias = torch.cat((self.linear.bias[:-1], self.linear.bias[-1:].detach()))
+        return torch.tanh(nn.functional.linear(x, self.linear.weight, bias))
+
+
+def test_one_wrong_entry_of_a_smooth_gradient_is_falsified() -> None:
+    """A share of entries may be off only where the reference has a kink; tanh has none."""
+    drawn = lambda: [torch.randn(31, 67)]  # noqa: E731
+    assert compare(Layer, Layer, inputs=drawn, kinds=("gradient",)).verdict == "conforms"
+    assert compare(Layer, Forgetful, inputs=drawn, kinds=("gradient",)).verdict == "falsified"
+
+
 def test_a_candidate_that_refuses_other_shapes_and_layouts_is_not_falsified_for_it() -> None:
     """What it raises is told; a wrong result would be falsified."""
 
