@@ -18,7 +18,7 @@ import torch
 
 from spec.language.registry import formulas
 
-from . import accuracy, formula_page, proofs, samples, theorems
+from . import accuracy, formula_page, samples, shipped, theorems
 from .caching import Cache
 from .origins import Origins, Piece
 
@@ -56,7 +56,7 @@ def find(cache: Cache, origins: Origins, piece: Piece) -> Any:
     """A piece as an earlier build made it, or, of a theorem, as it was shipped; None where what it is made from has changed."""
     digest = origins.digest(piece)
     found = cache.get(_name(piece), digest)
-    return proofs.find(piece[1], digest) if found is None and piece[0] == "theorem" else found
+    return shipped.find(piece[1], digest) if found is None and piece[0] == "theorem" else found
 
 
 def keep(cache: Cache, origins: Origins, piece: Piece, made: Any) -> None:

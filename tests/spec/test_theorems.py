@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))  # as MkDocs does for its hooks
-from generate import pages, proofs, theorems
+from generate import pages, shipped, theorems
 from generate.caching import Cache
 from generate.origins import Origins
 
@@ -383,8 +383,8 @@ def checked(request: pytest.FixtureRequest) -> Checked:
     found = check(theorem, formula)
     piece = "theorem", f"{formula.id}.{theorem.name}"
     made = theorems.piece(found)
-    shipped = proofs.find(piece[1], origins().digest(piece))
-    assert shipped in (None, made), "what docs/proofs.json.xz holds was not proved from this statement"
+    kept = shipped.find(piece[1], origins().digest(piece))
+    assert kept in (None, made), "what docs/proofs.json.xz holds was not proved from this statement"
     pages.keep(Cache(), origins(), piece, made)  # the tests of the pages need not prove it again
     return found
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from generate import pages, proofs
+from generate import pages, shipped
 from generate.caching import Cache
 from generate.origins import Origins
 
@@ -32,10 +32,10 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A file with one theorem."""
     path = tmp_path / "proofs.json.xz"
     path.write_bytes(lzma.compress(json.dumps({PIECE[1]: {"digest": "1", "made": MADE}}).encode()))
-    monkeypatch.setattr(proofs, "FILE", path)
-    proofs.read.cache_clear()
+    monkeypatch.setattr(shipped, "FILE", path)
+    shipped.read.cache_clear()
     yield path
-    proofs.read.cache_clear()
+    shipped.read.cache_clear()
 
 
 def test_a_theorem_is_found_for_what_it_was_proved_from_and_nothing_else(file: Path) -> None:
@@ -50,5 +50,5 @@ def test_a_theorem_is_found_for_what_it_was_proved_from_and_nothing_else(file: P
 def test_a_file_that_is_missing_or_broken_does_no_harm(file: Path, held: bytes | None) -> None:
     """All is proved then."""
     file.unlink() if held is None else file.write_bytes(held)
-    proofs.read.cache_clear()
+    shipped.read.cache_clear()
     assert pages.find(Cache(file.parent / "none"), Stated("1"), PIECE) is None
