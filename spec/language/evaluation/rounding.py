@@ -308,6 +308,8 @@ class Functions(Rounding):
             error = np.minimum(e * slope, cap)
             if name == "sigmoid":
                 error = error + (FLUSHED - 1) * self.tiny
+            if name == "erf":
+                error = error + ERF_ROUNDINGS * self.unit
             if name == "round":
                 error = np.where(np.abs(x - np.floor(x) - 0.5) <= e, 1.0, 0.0)
             if name in ("sigmoid", "abs"):
@@ -315,7 +317,7 @@ class Functions(Rounding):
         out = Num(value, error, None, low, lost)
         if name in ("abs", "round"):
             return out
-        return self.apply_roundings(out, ERF_ROUNDINGS if name == "erf" else FUNCTION_ROUNDINGS)
+        return self.apply_roundings(out, FUNCTION_ROUNDINGS)
 
     def _log(self, a: Num) -> Num:
         """ln a, also of numbers beyond the float64 range: the logarithm of a sum of exponentials of ±10⁴ is ±10⁴."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flint
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import spec
 from spec.language import Sum, data, define, exp, indices, log, sizes, tensor
 from spec.language.evaluation.balls import midpoints, radii
 from spec.language.evaluation.evaluate import bound, enclose
@@ -16,6 +20,7 @@ from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.running_error import RunningError
 from spec.language.formula import Formula
 from spec.language.known import forget
+from verify.inputs.layouts import LAYOUTS
 
 (n,) = sizes("n")
 (j,) = indices("j")
@@ -25,6 +30,7 @@ BALLS = {
     "sigmoid": lambda x: 1 / (1 + (-x).exp()),
     "sin": lambda x: x.sin(),
     "cos": lambda x: x.cos(),
+    "erf": lambda x: x.erf(),
 }
 
 
@@ -51,6 +57,15 @@ def test_where_a_function_is_flat_an_error_is_all_but_forgotten(name: str, x: fl
     found = RunningError(FORMATS["float64"]).function(name, Num(np.array(x), np.array(0.5)))
     assert found.error is not None
     assert found.error < 1e-14  # e⁻³⁹ times 1/2, and the roundings of the function itself
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
+def test_gelu_of_small_numbers_is_within_its_bound_however_they_lie_in_memory(layout: Any) -> None:
+    """torch takes erf(x) from 1 − (…) where rows are strided, so that its error is one of 1, not of erf(x)."""
+    x = torch.linspace(-0.05, 0.05, 37 * 3 * 19).view(37, 3, 19)
+    y, allowed = spec.bound("activation.gelu", {"x": x.double().flatten().numpy()}, dtype="float32")[0]
+    found = torch.nn.functional.gelu(layout(x)).double().flatten().numpy()
+    assert (np.abs(found - y) <= allowed).all()
 
 
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e4, -1e4])
