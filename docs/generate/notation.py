@@ -236,6 +236,18 @@ LETTERS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "H": "d",
         },
     },
+    "loshchilov2019": {
+        "optimization.adamw": {
+            r"\theta_{t-1}": "theta",
+            r"\theta_t": "theta_new",
+            r"m_t": "m_new",
+            r"v_t": "v_new",
+            r"\alpha": "eta",
+            r"\lambda": "w",
+        },
+    },
+    "shazeer2017": {"routing.top_k": {"n": "E", "H(x)": "s", "G(x)": "w"}},
+    "ainslie2023": {"attention.grouped_query": {"G": "g"}},
     "dosovitskiy2021": {
         "vision.patches": {"P": "p", "D": "d", r"\mathbf{E}": "W"},
         "vision.encoder": {r"\mathbf{x}_{\mathrm{class}}": "cls", r"\mathbf{E}_{pos}": "P"},

@@ -22,3 +22,6 @@ def test_what_is_right_conforms_and_what_is_wrong_does_not() -> None:
     assert sum(any(row["allclose"]) for row in rows if not row["right"]) >= 8
     assert sum(not all(row["allclose"]) for row in rows if row["right"]) >= 2
     assert kernels.wrong().count("<tr>") + kernels.right().count("<tr>") == len(rows) + 2
+    wrong = sum(not row["right"] for row in rows)
+    assert kernels.passed().startswith(f"Of {wrong} wrong kernels ")
+    assert f"of {len(rows) - wrong} right ones" in kernels.passed()
