@@ -226,6 +226,19 @@ LETTERS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             r"g^{(m)}_{z_t}": "G",
         },
     },
+    "su2021": {
+        "positional.rotary": {"m": "pos", r"m\theta_i": "phi"},
+        "positional.frequencies": {"10000": "base"},
+    },
+    "zhang2019": {
+        "normalization.rms_norm": {
+            r"\mathbf{a}": "x",
+            r"\mathbf{g}": "gamma",
+            r"\bar{\mathbf{a}}": "y",
+            "n": "d",
+        },
+    },
+    "shazeer2020": {"feedforward.gated": {"W": "W_g", "V": "W_u", "W_2": "W_d"}},
     "ba2016": {
         "normalization.layer_norm": {
             "a^l": "x",
