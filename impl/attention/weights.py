@@ -17,6 +17,7 @@ from impl._transforms import beyond_one_grad, in_func, readable, refuse_second_d
 from impl.attention._checks import Backend, check_bias, check_dropout, check_lead, check_mask, check_qkv
 from impl.attention.masks import Alignment, blank, causal_mask, finite, unsafe
 from impl.scores import additive, scaled_dot
+from impl.scores.networks import AdditiveBackend
 
 __all__ = ["additive_weights", "causal", "log_sum_exp", "scaled_dot_product", "softmax"]
 
@@ -86,7 +87,7 @@ def additive_weights(
     v: Float[Tensor, " b"],
     mask: Bool[Tensor, "... #n #m"] | None = None,
     *,
-    backend: Backend = "auto",
+    backend: AdditiveBackend = "auto",
 ) -> Float[Tensor, "... n m"]:
     """``softmax(additive(q, k, W, v), mask)``: the weights of ``impl.scores.additive``'s scores. Statement:
     ``attention.additive_weights``.
