@@ -75,11 +75,12 @@ def test_a_norm_is_within_the_bound_of_its_statement(dtype, normal):
 
 
 @needs_triton
-def test_additive_weights_are_within_the_bound_of_their_statement(normal):
+def test_additive_scores_and_weights_are_within_the_bounds_of_their_statements(normal):
     """Batches broadcast, near 0 and far from it; NaN in a hidden key reaches neither weights nor gradient."""
     for scale in (1e-4, 1.0, 30.0):
         q, k, W, v = (x.to(DEVICE) for x in scores())
-        q, k = scale * normal(2, 1, *q.shape).to(DEVICE), normal(3, *k.shape).to(DEVICE)
+        q, k = (scale * normal(*lead, *x.shape).to(DEVICE) for lead, x in (((2, 1), q), ((3,), k)))
+        verify.assert_conforms(additive(q, k, W, v, backend="triton"), "scores.additive", q, k, W, v)
         k[:, 11] = torch.nan
         mask = (torch.arange(19) != 11).expand(5, 19).to(DEVICE)
         W.requires_grad_()
