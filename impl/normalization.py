@@ -12,10 +12,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
+from impl._add_norm import add_norm_by_kernel
 from impl._arguments import check_arguments
 from impl.feedforward import gelu
 
 __all__ = ["add_norm", "add_rms_norm", "layer_norm", "residual", "rms_norm"]
+
+NormBackend = Literal["auto", "triton"]
 
 
 def layer_norm(
@@ -90,17 +93,20 @@ def add_norm(
     gamma: Float[Tensor, " d"],
     beta: Float[Tensor, " d"],
     eps: float,
+    *,
+    backend: NormBackend = "auto",
 ) -> Float[Tensor, "... d"]:
     """y = ``layer_norm(x + r, gamma, beta, eps)``, r what a sublayer gave for x. Statement: ``normalization.add_norm``.
 
-    In 16 bits the sum is held in float32 until it is normalised. ValueError for shapes that do not fit, TypeError unless x and r
-    share one floating dtype; else errors are those of ``layer_norm``. Source: Vaswani et al. 2017, section 3.1.
+    In 16 bits the sum is held in float32 until it is normalised. ``backend="triton"`` is a kernel of ours for CUDA, in one pass
+    over x and r, which has derivatives of any order, but no forward mode and no vmap; it has been tested by Triton's interpreter,
+    and has not run on a GPU. ValueError for shapes that do not fit, TypeError unless x and r share one floating dtype; for the
+    kernel NotImplementedError but on CUDA, ImportError without Triton; else errors are those of ``layer_norm``. Source: Vaswani
+    et al. 2017, section 3.1.
     """
-    if x.shape[-1:] != r.shape[-1:]:
-        raise _refuse.shapes("normalization.add_norm", "x (... d), r (... d)", x=x, r=r)
-    if x.shape != r.shape:
-        _refuse.check_lead("normalization.add_norm", {"x": x, "r": r})
-    _refuse.check_floating("normalization.add_norm", x=x, r=r)
+    _check_sum("normalization.add_norm", x, r)
+    if backend == "triton":
+        return _add_by_kernel("normalization.add_norm", x, r, gamma, beta, eps)[0]
     if x.dtype.itemsize == 2:
         return layer_norm(x.float() + r.float(), gamma.float(), beta.float(), eps).to(x.dtype)
     return layer_norm(x + r, gamma, beta, eps)
@@ -113,23 +119,48 @@ def add_rms_norm(
     eps: float,
     *,
     gain: Literal["gamma", "one_plus"] = "gamma",
+    backend: NormBackend = "auto",
 ) -> tuple[Float[Tensor, "... d"], Float[Tensor, "... d"]]:
     """y = ``rms_norm(s, gamma, eps)`` and s = x + r, r what a sublayer gave for x. Statement: ``normalization.add_rms_norm``.
 
-    In 16 bits the sum is held in float32 until it is normalised; the one returned is rounded once. ValueError for shapes that do
-    not fit, TypeError unless x and r share one floating dtype; else options and errors are those of ``rms_norm``. Source: Zhang &
-    Sennrich 2019, equation 4.
+    In 16 bits the sum is held in float32 until it is normalised; the one returned is rounded once. ``backend`` is as in
+    ``add_norm``. ValueError for shapes that do not fit, TypeError unless x and r share one floating dtype; else options and
+    errors are those of ``rms_norm``. Source: Zhang & Sennrich 2019, equation 4.
     """
-    if x.shape[-1:] != r.shape[-1:]:
-        raise _refuse.shapes("normalization.add_rms_norm", "x (... d), r (... d)", x=x, r=r)
-    if x.shape != r.shape:
-        _refuse.check_lead("normalization.add_rms_norm", {"x": x, "r": r})
-    _refuse.check_floating("normalization.add_rms_norm", x=x, r=r)
+    _check_sum("normalization.add_rms_norm", x, r)
+    if backend == "triton":
+        if gain == "one_plus":
+            gamma = 1 + (gamma.float() if x.dtype.itemsize == 2 else gamma)
+        return _add_by_kernel("normalization.add_rms_norm", x, r, gamma, None, eps)
     if x.dtype.itemsize == 2:
         s = x.float() + r.float()
         return rms_norm(s, gamma.float(), eps, gain=gain).to(x.dtype), s.to(x.dtype)
     s = x + r
     return rms_norm(s, gamma, eps, gain=gain), s
+
+
+def _check_sum(formula: str, x: Tensor, r: Tensor) -> None:
+    """Refuse what a sublayer cannot have given for x."""
+    if x.shape[-1:] != r.shape[-1:]:
+        raise _refuse.shapes(formula, "x (... d), r (... d)", x=x, r=r)
+    if x.shape != r.shape:
+        _refuse.check_lead(formula, {"x": x, "r": r})
+    _refuse.check_floating(formula, x=x, r=r)
+
+
+def _add_by_kernel(
+    formula: str, x: Tensor, r: Tensor, gamma: Tensor, beta: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor]:
+    """y and s by Triton's kernel; refuse what the norms would refuse."""
+    given = {"gamma": gamma} if beta is None else {"gamma": gamma, "beta": beta}
+    if any(p.shape != x.shape[-1:] for p in given.values()):
+        raise _refuse.shapes(
+            formula, f"x (... d), {', '.join(f'{name} (d)' for name in given)}", x=x, **given
+        )
+    _check_eps(formula, eps)
+    wide = {name: p.float() if x.dtype.itemsize == 2 else p for name, p in given.items()}
+    _refuse.check_floating(formula, x=x.float() if x.dtype.itemsize == 2 else x, **wide)
+    return add_norm_by_kernel(formula, x, r, wide["gamma"], wide.get("beta"), eps)
 
 
 def _check_eps(formula: str, eps: float) -> None:

@@ -6,7 +6,8 @@ Leading dimensions are batches (heads among them) and broadcast. Modules take ``
 A mask is boolean and **True means "may attend"**; it broadcasts to (... n m), so (... 1 m) hides padding keys, and has no more
 leading dimensions than what it is for. A query
 that may attend to nothing gets 0 and passes no gradient. What stands in a slot that no query may attend to, NaN and
-Inf included, reaches neither output nor gradient: torch's kernels multiply it by 0, which leaves NaN as it is.
+Inf included, reaches neither output nor gradient: torch's kernels multiply it by 0, which leaves NaN as it is. On an accelerator
+that costs a pass over the inputs; ``trust_hidden`` does without, where what is hidden is known to be finite.
 
 The functions on q, k and v go to torch's fused kernel (``F.scaled_dot_product_attention``), which never stores the n × m
 weights. Fused kernels have first derivatives only. Inside ``torch.func`` everything beyond one ``grad`` (vmap, jvp, jacfwd,
@@ -21,7 +22,7 @@ from impl.attention.blocks import bigbird, bigbird_table, random_blocks
 from impl.attention.cache import KeyValueCache, cached
 from impl.attention.grouped import grouped_query, sinks, softcap
 from impl.attention.low_rank import LinformerAttention, linformer
-from impl.attention.masks import causal_mask, key_padding_mask
+from impl.attention.masks import causal_mask, key_padding_mask, trust_hidden
 from impl.attention.merging import merge
 from impl.attention.mixing import Attention, attend
 from impl.attention.multihead import MultiHeadAttention
@@ -44,6 +45,7 @@ __all__ = [
     "causal",
     "causal_mask",
     "key_padding_mask",
+    "trust_hidden",
     "self",
     "cross",
     "multi_head",

@@ -15,8 +15,9 @@ from torch import Tensor
 from impl import _refuse
 from impl._transforms import beyond_one_grad, in_func, readable, refuse_second_derivative
 from impl.attention._checks import Backend, check_bias, check_dropout, check_lead, check_mask, check_qkv
-from impl.attention.masks import Alignment, blank, causal_mask, finite, unsafe
+from impl.attention.masks import Alignment, blank, causal_mask, finite, trusts_hidden, unsafe
 from impl.scores import additive, scaled_dot
+from impl.scores.networks import AdditiveBackend
 
 __all__ = ["additive_weights", "causal", "log_sum_exp", "scaled_dot_product", "softmax"]
 
@@ -86,7 +87,7 @@ def additive_weights(
     v: Float[Tensor, " b"],
     mask: Bool[Tensor, "... #n #m"] | None = None,
     *,
-    backend: Backend = "auto",
+    backend: AdditiveBackend = "auto",
 ) -> Float[Tensor, "... n m"]:
     """``softmax(additive(q, k, W, v), mask)``: the weights of ``impl.scores.additive``'s scores. Statement:
     ``attention.additive_weights``.
@@ -131,8 +132,8 @@ def scaled_dot_product(
         check_lead("attention.scaled_dot_product", q, k, v, mask)
         return attend_with_weights(q, k, v, mask, bias, dropout)[0]
     run = partial(attend_fused, bias=bias, dropout=dropout) if bias is not None or dropout else attend_fused
-    if mask is None:
-        return run(q, k, v)
+    if mask is None or trusts_hidden():
+        return run(q, k, v, mask)
     if not readable(q):
         # Looking at values would wait for the device, or stop the compiler.
         return run(*blank(q, k, v, mask), mask)

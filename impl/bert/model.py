@@ -14,11 +14,11 @@ from torch import Generator, Tensor, nn
 
 from impl import _refuse
 from impl._placement import Placement
-from impl._transforms import readable
+from impl._transforms import mapped, readable
 from impl.bert.config import BertConfig
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler, draw
 from impl.bert.tokenizer import Encoding
-from impl.bert.unpadding import Tokens
+from impl.bert.unpadding import Tokens, one_kernel
 
 __all__ = ["BertEncoder", "Encoded", "embed"]
 
@@ -81,8 +81,9 @@ class BertEncoder(nn.Module):
 
         ``unpadded=True`` takes padding out before the embeddings and puts it back behind the last layer: the same results, in
         the time and memory that real tokens take; on CUDA in a type of 16 bits, without dropout, attention is then one kernel. It
-        has to look at the mask; None: on the CPU, unless compiled or mapped over. ``all_layers`` and ``weights`` ask for more to
-        look at; with ``weights``, padding stays in.
+        has to look at the mask, which waits for a device. None: on the CPU, and where attention is then one kernel for weights of
+        16 bits (under autocast it has to be asked for); unless compiled, mapped over or captured. ``all_layers`` and ``weights``
+        ask for more to look at; with ``weights``, padding stays in.
 
         ValueError for shapes that do not fit, rows without a token, more tokens than ``config.max_length`` and segments where
         there are none, TypeError for a mask that is not boolean, IndexError for ids beyond the tables.
@@ -95,7 +96,7 @@ class BertEncoder(nn.Module):
             None if x is None else x.reshape(rows) for x in (segments, mask, positions)
         )
         if unpadded is None:
-            unpadded = readable(ids)
+            unpadded = readable(ids) or self._has_one_kernel()
         tokens = Tokens.of(rows[0], n, mask, unpadded and not weights)
         if positions is None:
             positions = self._positions(words, mask)
@@ -123,6 +124,16 @@ class BertEncoder(nn.Module):
         """The layers as they follow one another: where groups share one, it comes more than once."""
         own = list(cast(Iterable[BertLayer], self.layers))
         return (own[number * len(own) // self.config.layers] for number in range(self.config.layers))
+
+    def _has_one_kernel(self) -> bool:
+        """Whether torch has a kernel for sequences of different lengths here, and may look at their mask."""
+        config, E = self.config, self.embeddings.E
+        if torch.compiler.is_compiling() or mapped():
+            return False
+        if E.is_cuda and torch.cuda.is_current_stream_capturing():
+            return False
+        drops = self.training and config.attention_dropout > 0
+        return not drops and one_kernel(E.new_empty(0, 3 * config.d_model), config.heads)
 
     def _embed_tokens(self, tokens: Tokens, *given: Tensor | None) -> Tensor:
         """The tokens' vectors, of ids, segments and positions. An id without a row is looked up where it stands in the batch."""

@@ -5,7 +5,7 @@ anew. On a CPU this is also faster than the plain form, whose hidden layer has t
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from impl import _transforms
 from impl._refuse import broadcast_shapes
+from impl.kernels import load
 
 BLOCK_BYTES = {"cpu": 2**22, "cuda": 2**27}  # what a CPU keeps in its caches; work enough for an accelerator
 
@@ -24,21 +25,30 @@ def plain(x: Tensor, y: Tensor, v: Tensor) -> Tensor:
     return torch.tanh(x.unsqueeze(-2) + y.unsqueeze(-3)) @ v
 
 
-def score_in_blocks(x: Tensor, y: Tensor, v: Tensor, lead: torch.Size, block: int) -> Tensor:
-    """The score with its hidden layer in blocks, where that saves memory and what is asked of it allows."""
+def score_in_blocks(
+    x: Tensor, y: Tensor, v: Tensor, lead: torch.Size, block: int, kernel: bool = False
+) -> Tensor:
+    """The score with its hidden layer in blocks, where that saves memory and what is asked of it allows; by Triton's ``kernel``,
+    whatever its size.
+    """
     if _transforms.in_func() or _transforms.in_forward_mode():
         return plain(x, y, v)
     pairs = math.prod(lead) * x.shape[-2] * y.shape[-2]
-    if pairs * v.numel() * x.element_size() <= block:
+    if not kernel and pairs * v.numel() * x.element_size() <= block:
         return plain(x, y, v)
     dims = len(lead) + 2
     x, y = x[(None,) * (dims - x.dim())], y[(None,) * (dims - y.dim())]
-    return _additive(x, y, v, block)  # type: ignore[no-any-return]
+    return _additive(x, y, v, block, kernel)  # type: ignore[no-any-return]
 
 
 @torch.library.custom_op("attnspec::additive", mutates_args=())
-def _additive(x: Tensor, y: Tensor, v: Tensor, block: int) -> Tensor:
+def _additive(x: Tensor, y: Tensor, v: Tensor, block: int, kernel: bool = False) -> Tensor:
     """x (... n a) and y (... m a) with equally many dimensions, v (a), and the bytes that may be used besides."""
+    if kernel:
+        *lead, n, m = _pairs(x, y)
+        rows = (part.expand(*lead, *part.shape[-2:])[None].flatten(0, -3) for part in (x, y))
+        score: Callable[..., Tensor] = load("additive", "scores.additive", x).score
+        return score(*rows, v).view(*lead, n, m)
     s = x.new_empty(_pairs(x, y))
     for tile, hidden in _hidden_layers(x, y, block):
         s[tile] = hidden @ v
@@ -60,7 +70,7 @@ def _gradients(g: Tensor, x: Tensor, y: Tensor, v: Tensor, block: int) -> tuple[
 
 
 @_additive.register_fake
-def _(x: Tensor, y: Tensor, v: Tensor, block: int) -> Tensor:
+def _(x: Tensor, y: Tensor, v: Tensor, block: int, kernel: bool = False) -> Tensor:
     return x.new_empty(_pairs(x, y))
 
 
@@ -69,15 +79,15 @@ def _(g: Tensor, x: Tensor, y: Tensor, v: Tensor, block: int) -> tuple[Tensor, T
     return torch.empty_like(x), torch.empty_like(y), torch.empty_like(v)
 
 
-def _remember(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, int], output: Tensor) -> None:
-    *tensors, ctx.block = inputs
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    *tensors, ctx.block, _ = inputs
     ctx.save_for_backward(*tensors)
 
 
 def _backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     if torch.is_grad_enabled():  # this derivative is to be differentiated itself
-        return *_plain_gradients(g, *ctx.saved_tensors), None
-    return *_gradients(g, *ctx.saved_tensors, ctx.block), None
+        return *_plain_gradients(g, *ctx.saved_tensors), None, None
+    return *_gradients(g, *ctx.saved_tensors, ctx.block), None, None
 
 
 _additive.register_autograd(_backward, setup_context=_remember)

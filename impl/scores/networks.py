@@ -8,11 +8,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
+from impl.kernels import load
 from impl.scores.blocks import BLOCK_BYTES, plain, score_in_blocks
 
 __all__ = ["additive", "additive_of_halves", "location"]
 
-Backend = Literal["auto", "math"]
+AdditiveBackend = Literal["auto", "math", "triton"]
 
 
 def additive(
@@ -21,7 +22,7 @@ def additive(
     W: Float[Tensor, "a d_q+d_k"],
     v: Float[Tensor, " a"],
     *,
-    backend: Backend = "auto",
+    backend: AdditiveBackend = "auto",
     block: int | None = None,
 ) -> Float[Tensor, "... n m"]:
     """s[i,j] = vᵀ tanh(W [q[i]; k[j]]), as vᵀ tanh(W_q q[i] + W_k k[j]) with W = [W_q W_k]: the products are taken once
@@ -31,10 +32,13 @@ def additive(
     elsewhere, and one pair at least), and again in the backward pass, where it is computed anew, under torch.compile too.
     A hidden layer of at most that size is kept, as usual. ``backend="math"`` is the same in plain operations with the hidden
     layer whole; derivatives of derivatives, forward mode and ``torch.func`` take it by themselves.
+    ``backend="triton"`` is a kernel of ours for CUDA, in float32 inside, that keeps no hidden layer at all; its backward pass is
+    that in blocks. It has been tested by Triton's interpreter, and has not run on a GPU.
 
     Leading dimensions of q and k broadcast. ValueError for shapes that do not fit, TypeError unless all share one
-    floating dtype, which is also the result's. Source: Bahdanau, Cho & Bengio 2015, "Neural Machine Translation by
-    Jointly Learning to Align and Translate", appendix A.1.2.
+    floating dtype, which is also the result's; for the kernel also for float64, NotImplementedError but on CUDA, ImportError
+    without Triton. Source: Bahdanau, Cho & Bengio 2015, "Neural Machine Translation by Jointly Learning to Align and Translate",
+    appendix A.1.2.
     """
     d_q = q.shape[-1] if q.dim() else 0
     if min(q.dim(), k.dim(), W.dim()) < 2 or W.shape != (*v.shape, d_q + k.shape[-1]):
@@ -54,7 +58,7 @@ def additive_of_halves(
     key: Float[Tensor, "... m a"],
     v: Float[Tensor, " a"],
     *,
-    backend: Backend = "auto",
+    backend: AdditiveBackend = "auto",
     block: int | None = None,
 ) -> Float[Tensor, "... n m"]:
     """s[i,j] = vᵀ tanh(query[i] + key[j]): ``additive`` where the products W_q q[i] and W_k k[j] are there already, as in
@@ -74,7 +78,12 @@ def additive_of_halves(
     bytes_ = block or BLOCK_BYTES.get(query.device.type, BLOCK_BYTES["cuda"])
     if backend == "math":
         return plain(query, key, v)
-    return score_in_blocks(query, key, v, lead, bytes_)
+    if backend == "triton":
+        if not torch.compiler.is_compiling():
+            load("additive", "scores.additive", query)
+        if query.dtype != torch.float32:
+            raise _refuse.dtypes("scores.additive", "at most float32 with backend='triton'", query=query)
+    return score_in_blocks(query, key, v, lead, bytes_, backend == "triton")
 
 
 def location(q: Float[Tensor, "... n d_q"], W: Float[Tensor, "m d_q"]) -> Float[Tensor, "... n m"]:

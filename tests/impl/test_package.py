@@ -16,6 +16,7 @@ PARTS = {
     "attend",
     "causal_mask",
     "key_padding_mask",
+    "trust_hidden",
     "log_weight",
     "additive_of_halves",
     "shift_distances",

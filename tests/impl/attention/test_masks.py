@@ -1,7 +1,14 @@
 import pytest
 import torch
 
-from impl.attention import causal_mask, key_padding_mask, softmax
+from impl.attention import (
+    causal_mask,
+    grouped_query,
+    key_padding_mask,
+    scaled_dot_product,
+    softmax,
+    trust_hidden,
+)
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8])
@@ -25,6 +32,24 @@ def test_masks_are_combined_with_and(normal):
     mask = key_padding_mask(torch.tensor([2, 5]), 5) & causal_mask(5, 5)
     a = softmax(normal(2, 5, 5), mask)
     assert ((a > 0).sum(-1) == torch.tensor([[1, 2, 2, 2, 2], [1, 2, 3, 4, 5]])).all()
+
+
+@pytest.mark.parametrize("backend", ["auto", "math"])
+@pytest.mark.parametrize("attend", [scaled_dot_product, grouped_query])
+def test_what_is_trusted_is_not_blanked(attend, backend, normal):
+    """Where hidden slots are finite, all is as before. NaN there shows that nothing is blanked; afterwards it is again."""
+    q, k, v = normal(2, 3, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 7)
+    mask = key_padding_mask(torch.tensor([8, 11]), 11)
+    mask = mask if attend is grouped_query else mask.unsqueeze(1)
+    expected = attend(q, k, v, mask, backend=backend)
+    with trust_hidden():
+        assert torch.equal(attend(q, k, v, mask, backend=backend), expected)
+    v[0, :, 9] = torch.nan
+    with trust_hidden():
+        found = attend(q, k, v, mask, backend=backend)
+    assert found[0].isnan().all()
+    assert torch.equal(found[1], expected[1])
+    assert torch.equal(attend(q, k, v, mask, backend=backend), expected)
 
 
 @pytest.mark.usefixtures("unchecked")

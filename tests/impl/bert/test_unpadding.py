@@ -9,7 +9,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention import varlen
 
-from impl.bert import unpadding
+from impl.bert import BertConfig, BertEncoder, model, unpadding
 from impl.bert.unpadding import Tokens
 
 LENGTHS = (3, 7, 1, 7, 0, 5)
@@ -71,6 +71,28 @@ def test_dropout_and_a_batch_of_one_length_go_over_blocks(monkeypatch: pytest.Mo
     tokens.attend(torch.randn(sum(LENGTHS), 3 * H * WIDTH), H, dropout=0.5)
     alike = Tokens.of(2, N, torch.arange(N).expand(2, N) < 4, unpadded=True)
     alike.attend(torch.randn(8, 3 * H * WIDTH), H)
+
+
+def test_an_encoder_takes_padding_out_where_the_kernel_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a device: it is not asked to, and says of real tokens what it says with padding. Not where weights are dropped."""
+    config = BertConfig(vocabulary=41, d_model=H * WIDTH, layers=2, heads=H, d_ff=13, max_length=N)
+    encoder = BertEncoder(config, generator=torch.Generator().manual_seed(0), dtype=torch.float64).eval()
+    ids, real = torch.arange(5 * N).view(5, N) % 41, mask()[[0, 1, 2, 3, 5]]
+    expected = encoder(ids, mask=real, unpadded=False).last
+    calls = []
+
+    def kernel(*given: Tensor) -> Tensor:
+        calls.append(given)
+        return one_by_one(*given)
+
+    monkeypatch.setattr(model, "readable", lambda _: False)
+    for module in (model, unpadding):
+        monkeypatch.setattr(module, "one_kernel", lambda qkv, h: True)
+    monkeypatch.setattr(varlen, "varlen_attn", kernel)
+    torch.testing.assert_close(encoder(ids, mask=real).last, expected)
+    assert len(calls) == config.layers
+    encoder.train()(ids, mask=real)
+    assert len(calls) == config.layers
 
 
 def test_nothing_on_a_cpu_goes_to_the_kernel() -> None:

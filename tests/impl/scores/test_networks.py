@@ -224,7 +224,7 @@ class TestRefusals:
 
     def test_choices(self, inputs, normal):
         """A misspelt backend, a block that holds nothing, places of another width."""
-        with pytest.raises(ValueError, match="backend is 'auto' or 'math'; got 'flash'"):
+        with pytest.raises(ValueError, match="backend is 'auto', 'math' or 'triton'; got 'flash'"):
             additive(*inputs(), backend="flash")
         with pytest.raises(ValueError, match=r"expected block >= 1 \(bytes\); got 0"):
             additive(*inputs(), block=0)
