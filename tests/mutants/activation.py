@@ -76,7 +76,7 @@ wrong(GELU, "gelu_swish", "x·σ(x).", cause="is SiLU of")(lambda x: F.silu(x))
 wrong(GELU, "gelu_not_halved", "Forgets the half: x·(1 + erf(x/√2)).", cause="not divided by 2|doubled")(
     lambda x: 2 * F.gelu(x)
 )
-wrong(GELU, "gelu_gate_alone", "Φ(x) itself, without the number.", cause=r"not multiplied by x|x\S* is not")(
+wrong(GELU, "gelu_gate_alone", "Φ(x) itself, without the number.", cause=r"is a sigmoid|x\S* is not")(
     lambda x: torch.special.ndtr(x)
 )
 wrong(
@@ -85,7 +85,7 @@ wrong(
     "Φ(x) taken for a constant: the gradient misses x·φ(x).",
     cause="(erf|Φ).*constant",
 )(lambda x: x * torch.special.ndtr(x.detach()))
-wrong(GELU, "gelu_cube_forgotten", "tanh without the cube.", cause=r"\*\* ?3|³|cub", approximation="tanh")(
+wrong(GELU, "gelu_cube_forgotten", "tanh without the cube.", cause=r"\^3|³|cub", approximation="tanh")(
     lambda x: 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * x))
 )
 wrong(GELU, "gelu_in_single", "Computed in float32, for float64 too.", cause="float32")(
@@ -100,9 +100,9 @@ right(GELU, "gelu_by_tanh_by_name", "The form with tanh, by that convention.", a
 
 # SiLU ---------------------------------------------------------------------------------------------------------------------
 
-wrong(
-    SILU, "silu_sigmoid_alone", "The sigmoid without the number.", cause=r"not multiplied by x|x\S* is not"
-)(lambda x: torch.sigmoid(x))
+wrong(SILU, "silu_sigmoid_alone", "The sigmoid without the number.", cause=r"is a sigmoid|x\S* is not")(
+    lambda x: torch.sigmoid(x)
+)
 wrong(SILU, "silu_slope", "x·σ(1.702·x): GELU's coarse form.", cause="1.702|GELU by a sigmoid")(
     lambda x: x * torch.sigmoid(1.702 * x)
 )
@@ -163,14 +163,14 @@ wrong(
 wrong(LOG_SOFTMAX, "log_softmax_over_the_batch", "Over the rows, where there are any.", cause="in batches")(
     lambda x: torch.log_softmax(x, 0)
 )
-wrong(LOG_SOFTMAX, "log_softmax_itself", "The softmax, not its logarithm.", cause="log|softmax")(
+wrong(LOG_SOFTMAX, "log_softmax_itself", "The softmax, not its logarithm.", cause="exponential of y")(
     lambda x: torch.softmax(x, -1)
 )
 wrong(
     LOG_SOFTMAX,
     "log_softmax_base_two",
     "Logarithm to base 2, of exponentials to base e.",
-    cause="log|ln|multipl|scal",
+    cause="1.4427 times",
 )(lambda x: torch.log_softmax(x, -1) / math.log(2))
 wrong(
     LOG_SOFTMAX,

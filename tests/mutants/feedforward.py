@@ -145,7 +145,10 @@ wrong(GATED, "gated_not_bent", "The bilinear network.", cause="activation=none|n
     gated(lambda a: a)
 )
 wrong(
-    GATED, "gated_not_at_all", "Only the gate: the plain network with SiLU, W_u unread.", cause="W_u|b\\S* is"
+    GATED,
+    "gated_not_at_all",
+    "Only the gate: the plain network with SiLU, W_u unread.",
+    cause="W_u|not multiplied by b",
 )(lambda x, W_g, W_u, W_d: F.silu(x @ W_g) @ W_d + 0 * W_u.sum())
 wrong(
     GATED, "gated_added", "The sum of both layers in place of their product.", cause="added|sum|multiplied"
