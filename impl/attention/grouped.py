@@ -1,6 +1,7 @@
-"""Grouped-query attention: several heads of queries share one head of keys and values; with sinks, and with capped scores."""
+"""Grouped-query attention: several heads of queries share one head of keys and values; normalised, with sinks, with capped scores."""
 
 import math
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -10,9 +11,10 @@ from impl import _refuse
 from impl.attention._checks import Backend, check_lead, check_mask, check_qkv
 from impl.attention.masks import blank, unsafe
 from impl.attention.weights import masked_softmax, scaled_dot_product
+from impl.normalization import rms_norm
 from impl.scores import scaled_dot
 
-__all__ = ["grouped_query", "sinks", "softcap"]
+__all__ = ["grouped_query", "qk_norm", "sinks", "softcap"]
 
 
 def grouped_query(
@@ -34,6 +36,31 @@ def grouped_query(
     rows, mask = split_groups("attention.grouped_query", q, k, v, mask)
     z = scaled_dot_product(rows, k, v, mask, backend=backend)
     return z.reshape(*z.shape[:-3], *q.shape[-3:-1], z.shape[-1])
+
+
+def qk_norm(
+    q: Float[Tensor, "... h n d_k"],
+    k: Float[Tensor, "... g m d_k"],
+    v: Float[Tensor, "... g m d_v"],
+    gamma_q: Float[Tensor, " d_k"],
+    gamma_k: Float[Tensor, " d_k"],
+    eps: float,
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+    *,
+    gain: Literal["gamma", "one_plus"] = "gamma",
+    backend: Backend = "auto",
+) -> Float[Tensor, "... h n d_v"]:
+    """``grouped_query`` of queries and keys that ``rms_norm`` has brought to one size, over the width of each head. Statement:
+    ``attention.qk_norm``.
+
+    Raises what these two raise. Source: Henry et al. 2020, "Query-Key Normalization for Transformers"; Qwen Team 2025, "Qwen3
+    Technical Report", section 2, for RMSNorm.
+    """
+    split_groups("attention.qk_norm", q, k, v, mask)
+    if mask is not None and unsafe(q, k):
+        q, k, v = blank(q, k, v, mask.unsqueeze(-3))
+    q, k = rms_norm(q, gamma_q, eps, gain=gain), rms_norm(k, gamma_k, eps, gain=gain)
+    return grouped_query(q, k, v, mask, backend=backend)
 
 
 def sinks(

@@ -14,6 +14,7 @@ FORMULAS = (
     "biased_multi_head",
     "causal_multi_head",
     "grouped_query",
+    "qk_norm",
     "sinks",
     "softcap",
     "relative",
