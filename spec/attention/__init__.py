@@ -17,6 +17,7 @@ FORMULAS = (
     "qk_norm",
     "sinks",
     "softcap",
+    "decoder_heads",
     "relative",
     "hard",
     "local",
