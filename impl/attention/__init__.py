@@ -19,7 +19,7 @@ from impl._arguments import check_arguments
 from impl.attention import layouts as layouts
 from impl.attention.blocks import bigbird, bigbird_table, random_blocks
 from impl.attention.cache import KeyValueCache, cached
-from impl.attention.grouped import grouped_query, qk_norm, sinks, softcap
+from impl.attention.grouped import decoder_heads, grouped_query, qk_norm, sinks, softcap
 from impl.attention.low_rank import LinformerAttention, linformer
 from impl.attention.masks import causal_mask, key_padding_mask
 from impl.attention.merging import merge
@@ -53,6 +53,7 @@ __all__ = [
     "qk_norm",
     "sinks",
     "softcap",
+    "decoder_heads",
     "relative",
     "shift_distances",
     "MultiHeadAttention",

@@ -104,6 +104,24 @@ TRANSFORMERS = (
         UNSPECIFIED,
         ADDED_MIN,
     ),
+    *(
+        Target(
+            "transformers",
+            f"{model} {backend}_attention_forward(sliding window)",
+            "attention.decoder_heads",
+            "grouped:transformers_decoder",
+            {**dict.fromkeys(without, "none"), **conventions},
+            f"its window of w + 1 counts the query's own key{differs}",
+            NO_FEWER_KEYS,
+            {"model": model, "backend": backend},
+        )
+        for model, backend, without, conventions, differs in (
+            ("mistral", "sdpa", ("cap", "sinks"), {}, ""),
+            ("mistral", "eager", ("cap", "sinks"), UNSPECIFIED, f"; {ADDED_MIN}"),
+            ("gemma2", "eager", ("sinks",), UNSPECIFIED, f"; {ADDED_MIN}"),
+            ("gpt_oss", "eager", ("cap",), {}, "; adds finfo.min to masked scores"),
+        )
+    ),
     Target(
         "transformers",
         "ROPE_INIT_FUNCTIONS[linear]",
