@@ -18,7 +18,7 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 from impl._arguments import check_arguments
 from impl.attention import layouts as layouts
 from impl.attention.blocks import bigbird, bigbird_table, random_blocks
-from impl.attention.cache import KeyValueCache, cached
+from impl.attention.cache import KeyValueCache, cached, paged
 from impl.attention.grouped import decoder_heads, grouped_query, qk_norm, sinks, softcap
 from impl.attention.low_rank import LinformerAttention, linformer
 from impl.attention.masks import causal_mask, key_padding_mask
@@ -59,6 +59,7 @@ __all__ = [
     "MultiHeadAttention",
     "KeyValueCache",
     "cached",
+    "paged",
     "hard",
     "log_weight",
     "local",

@@ -10,6 +10,7 @@ FORMULAS = (
     "cross",
     "causal",
     "cached",
+    "paged",
     "multi_head",
     "biased_multi_head",
     "causal_multi_head",

@@ -18,7 +18,9 @@ k = data("k", g, m, d_k, meaning="keys: one head for each group")
 v = data("v", g, m, d_v, meaning="values: one head for each group")
 sink = parameter("sink", g * r, meaning="for each head, the score of what stands for no key")
 cap = number("cap", domain="positive", meaning="the bound that no score exceeds, up or down")
-w = number("w", domain="integer", below=m, meaning="reach: how many places before a query the farthest key is")
+w = number(
+    "w", domain="integer", below=m, meaning="reach: how many places before a query the farthest key is"
+)
 mask = optional_mask("mask", n, m, meaning="which keys a query may attend to besides, in every head")
 s = tensor("s", g * r, n, m, meaning="score: in each head, how well each key fits each query")
 u = tensor("u", g * r, n, m, meaning="the score that counts: capped, or as it is")
@@ -85,9 +87,7 @@ decoder_heads = Formula(
             learned=(
                 define(
                     a[t, i, j],
-                    case(
-                        seen, exp(u[t, i, j]) / (exp(sink[t]) + Sum(exp(u[t, i, l]), l, where=seen_there))
-                    ),
+                    case(seen, exp(u[t, i, j]) / (exp(sink[t]) + Sum(exp(u[t, i, l]), l, where=seen_there))),
                 ),
             ),
             none=(define(a[t], softmax(u[t], each(seen, i, j))),),
@@ -166,7 +166,12 @@ ALL = {"window": "before", "cap": "tanh", "sinks": "learned", "fully_masked": "z
 head = x * r + y
 
 for name, says, parts, same in (
-    ("plain", "Without the three parts it is grouped-query attention", {}, grouped_query(q, k, v, mask)[head, i, e]),
+    (
+        "plain",
+        "Without the three parts it is grouped-query attention",
+        {},
+        grouped_query(q, k, v, mask)[head, i, e],
+    ),
     (
         "softcap",
         "With the cap alone each head is attention with capped scores",

@@ -14,9 +14,7 @@ def size(x, eps):
     return (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
 
-def normalised(
-    attend=grouped_query, sizes=(size, size), gains=lambda a, b: (a, b), values=lambda v, eps: v
-):
+def normalised(attend=grouped_query, sizes=(size, size), gains=lambda a, b: (a, b), values=lambda v, eps: v):
     """Normalised queries and keys under grouped-query attention, right but for what is given."""
 
     def attention(q, k, v, gamma_q, gamma_k, eps, mask=None):
@@ -49,9 +47,9 @@ wrong(NORM, "values_normalised", "Normalises the values as well.", cause="v|valu
 wrong(NORM, "keys_as_they_are", "Normalises the queries alone.", cause="k|norm")(
     normalised(sizes=(size, lambda x, eps: 1.0))
 )
-wrong(NORM, "by_the_length", "Divides by the length of a row, not by the root of its mean square.", cause="d_k")(
-    normalised(sizes=(lambda x, eps: (x.square().sum(-1, keepdim=True) + eps).sqrt(),) * 2)
-)
+wrong(
+    NORM, "by_the_length", "Divides by the length of a row, not by the root of its mean square.", cause="d_k"
+)(normalised(sizes=(lambda x, eps: (x.square().sum(-1, keepdim=True) + eps).sqrt(),) * 2))
 wrong(NORM, "eps_outside", "Adds ε to the root, not under it.", cause="eps=outside")(
     normalised(sizes=(lambda x, eps: x.square().mean(-1, keepdim=True).sqrt() + eps,) * 2)
 )
