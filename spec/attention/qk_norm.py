@@ -2,7 +2,6 @@
 
 from spec.attention.grouped_query import grouped_query
 from spec.attention.masks import FULLY_MASKED, OURS, POLARITY
-from spec.normalization.layer_norm import GAIN
 from spec.normalization.rms_norm import rms_norm
 from spec.scores.scaled_dot import scaled_dot
 from spec.transformer.parts import epsilon

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from verify.adapt import Adapter, function
+from verify.adapt import Adapter, State, function, module
 from verify.targets.multihead import MASKS
 from verify.targets.windows import window_mask
 
@@ -199,3 +199,39 @@ def our_decoder(parts: tuple[str, ...]) -> Callable[..., Any]:
         return decoder_heads(q, k, v, **{name: given[name] for name in parts}, mask=mask)  # type: ignore[arg-type]
 
     return attend
+
+
+def transformers_qk_norm(model: str) -> Adapter:
+    """A model's attention over the fused kernel, unturned; projections pick queries, keys and values out of its input."""
+    import transformers
+
+    name = {"qwen3": "Qwen3", "gemma3": "Gemma3"}[model]
+    owner: Any = import_module(f"transformers.models.{model}.modeling_{model}")
+    config: Any = getattr(transformers, f"{name}TextConfig" if model == "gemma3" else f"{name}Config")
+
+    def build(g: int, r: int, d_k: int, eps: float) -> nn.Module:
+        widths, width = (g * r * d_k, g * d_k, g * d_k), 3 * g * r * d_k
+        heads = {"num_attention_heads": g * r, "num_key_value_heads": g, "head_dim": d_k}
+        scale = {"query_pre_attn_scalar": d_k} if model == "gemma3" else {}
+        layers = {"num_hidden_layers": 1, "layer_types": ["full_attention"]}
+        made = config(hidden_size=width, rms_norm_eps=eps, **heads, **scale, **layers)
+        made._attn_implementation = "sdpa"
+        attention: nn.Module = getattr(owner, f"{name}Attention")(made, 0)
+        picked = torch.eye(sum(widths), width).split(widths)
+        with torch.no_grad():
+            for projection, rows in zip("qkv", picked, strict=True):
+                attention.get_submodule(f"{projection}_proj").weight.copy_(rows)  # type: ignore[operator, union-attr]
+            attention.o_proj.weight.copy_(picked[0].T)  # type: ignore[operator, union-attr]
+        return attention
+
+    def call(attend: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Any:
+        x = torch.cat([each.transpose(1, 2).flatten(-2) for each in (q, k, v)], -1)
+        x = F.pad(x, (0, 3 * q.shape[1] * q.shape[-1] - x.shape[-1]))
+        turns = x.new_ones(*x.shape[:2], q.shape[-1]), x.new_zeros(*x.shape[:2], q.shape[-1])
+        z = attend(x, turns, mask)[0][..., : q.shape[1] * q.shape[-1]]
+        return z.unflatten(-1, (q.shape[1], q.shape[-1])).transpose(1, 2)
+
+    def weights(gamma_q: Tensor, gamma_k: Tensor) -> State:
+        return {"q_norm.weight": gamma_q, "k_norm.weight": gamma_k, "*_proj.weight": None}
+
+    return module(build, weights, call, mask="b1nm always", batch=1)

@@ -107,6 +107,19 @@ TRANSFORMERS = (
     *(
         Target(
             "transformers",
+            f"{name}Attention(sdpa)",
+            "attention.qk_norm",
+            "grouped:transformers_qk_norm",
+            conventions,
+            "at position 0; its projections pick queries, keys and values out of its input",
+            {"m": "n", "d_k": "even", "d_v": "d_k"},
+            {"model": name.lower()},
+        )
+        for name, conventions in (("Qwen3", {}), ("Gemma3", {"gain": "one_plus"}))
+    ),
+    *(
+        Target(
+            "transformers",
             f"{model} {backend}_attention_forward(sliding window)",
             "attention.decoder_heads",
             "grouped:transformers_decoder",
