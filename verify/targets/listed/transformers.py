@@ -135,6 +135,7 @@ TRANSFORMERS = (
             ("gpt_oss", "eager", ("cap",), {}, "; adds finfo.min to masked scores"),
         )
     ),
+    Target("transformers", "DynamicCache(sdpa)", "attention.cached", "blocks_of_keys:transformers_cache"),
     Target(
         "transformers",
         "ROPE_INIT_FUNCTIONS[linear]",
