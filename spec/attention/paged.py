@@ -28,7 +28,7 @@ V_all = tensor("V_all", g, p * s, d_v, meaning="the values, gathered likewise")
 z = tensor(
     "z", g * r, n, d_v, meaning="contexts: in each head, the mean of the values up to each token's own"
 )
-seen = le(j, i + last + 1 - n)
+seen = le(j - i + n - 1, last)
 
 THREE_PAGES = {
     "q": [[[0]]],

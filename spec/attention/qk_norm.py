@@ -109,9 +109,7 @@ def bound(sign: int) -> Claim:
             w * sqrt(d_k) / 2 * (ms_q / (ms_q + eps) + ms_k / (ms_k + eps)),
             "the mean square of a normalised row",
         )
-        .because(
-            "it is at most 1", gap=w * sqrt(d_k) / 2 * (eps / (ms_q + eps) + eps / (ms_k + eps))
-        )
+        .because("it is at most 1", gap=w * sqrt(d_k) / 2 * (eps / (ms_q + eps) + eps / (ms_k + eps)))
     )
 
 
