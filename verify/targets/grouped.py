@@ -220,7 +220,7 @@ def transformers_qk_norm(model: str) -> Adapter:
         picked = torch.eye(sum(widths), width).split(widths)
         with torch.no_grad():
             for projection, rows in zip("qkv", picked, strict=True):
-                attention.get_submodule(f"{projection}_proj").weight.copy_(rows)  # type: ignore[operator, union-attr]
+                attention.get_submodule(f"{projection}_proj").weight.copy_(rows)  # type: ignore[operator]
             attention.o_proj.weight.copy_(picked[0].T)  # type: ignore[operator, union-attr]
         return attention
 
