@@ -5,7 +5,7 @@
 ``impl.embedding``        ``token``: a row of a table for each id; ``bert``: of three tables, normalised
 ``impl.recurrent``        cells; RNNs, LSTMs, GRUs over sequences, stacked and bidirectional; ELMo's model
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
-``impl.attention``        soft, hard, local, causal, windows, Linformer, BigBird; multi-head, grouped; cached, merged; steps
+``impl.attention``        soft, hard, local, causal, windows, Linformer, BigBird; multi-head, grouped; cached, paged, merged
 ``impl.positional``       ``sinusoidal``, ``learned``, ``rotary`` and its ``frequencies``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``, ``add_rms_norm``
 ``impl.activation``       ``relu``, ``gelu``, ``silu``, entry by entry; ``log_softmax`` of a row

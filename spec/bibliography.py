@@ -496,6 +496,22 @@ PAPERS = (
         2024,
         "arXiv:2408.00118",
     ),
+    Reference(
+        "henry2020",
+        "Henry, Dachapally, Pawar & Chen",
+        "Query-Key Normalization for Transformers",
+        2020,
+        "arXiv:2010.04245",
+    ),
+    Reference(
+        "dehghani2023",
+        "Dehghani et al.",
+        "Scaling Vision Transformers to 22 Billion Parameters",
+        2023,
+        "arXiv:2302.05442",
+    ),
+    Reference("qwen2025", "Qwen Team", "Qwen3 Technical Report", 2025, "arXiv:2505.09388"),
+    Reference("gemma2025", "Gemma Team", "Gemma 3 Technical Report", 2025, "arXiv:2503.19786"),
     Reference("openai2025", "OpenAI", "gpt-oss-120b & gpt-oss-20b Model Card", 2025, "arXiv:2508.10925"),
     Reference("jiang2023", "Jiang et al.", "Mistral 7B", 2023, "arXiv:2310.06825"),
     Reference(

@@ -19,8 +19,8 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 from impl._arguments import check_arguments
 from impl.attention import layouts as layouts
 from impl.attention.blocks import bigbird, bigbird_table, random_blocks
-from impl.attention.cache import KeyValueCache, cached
-from impl.attention.grouped import grouped_query, sinks, softcap
+from impl.attention.cache import KeyValueCache, cached, paged
+from impl.attention.grouped import decoder_heads, grouped_query, qk_norm, sinks, softcap
 from impl.attention.low_rank import LinformerAttention, linformer
 from impl.attention.masks import causal_mask, key_padding_mask, trust_hidden
 from impl.attention.merging import merge
@@ -52,13 +52,16 @@ __all__ = [
     "biased_multi_head",
     "causal_multi_head",
     "grouped_query",
+    "qk_norm",
     "sinks",
     "softcap",
+    "decoder_heads",
     "relative",
     "shift_distances",
     "MultiHeadAttention",
     "KeyValueCache",
     "cached",
+    "paged",
     "hard",
     "log_weight",
     "local",

@@ -1,14 +1,16 @@
 """What is kept of a sequence that comes piece by piece, and attention to it."""
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from impl import _refuse
 from impl.attention._checks import Backend, check_qkv
+from impl.attention.grouped import grouped_query
+from impl.attention.masks import causal_mask
 from impl.attention.weights import causal
 
-__all__ = ["KeyValueCache", "cached"]
+__all__ = ["KeyValueCache", "cached", "paged"]
 
 
 class KeyValueCache:
@@ -65,3 +67,34 @@ def cached(
         torch.cat([x.expand(*lead, *x.shape[-2:]) for x in pair], -2) for pair in ((K, k), (V, v))
     )
     return causal(q, K_all, V_all, backend=backend), K_all, V_all
+
+
+def paged(
+    q: Float[Tensor, "... h n d_k"],
+    K: Float[Tensor, "f s g d_k"],
+    V: Float[Tensor, "f s g d_v"],
+    table: Int[Tensor, "... p"],
+    last: int,
+    *,
+    backend: Backend = "auto",
+) -> Float[Tensor, "... h n d_v"]:
+    """``grouped_query`` of a text's last n tokens to keys and values that lie in the pages which its ``table`` names, up to each
+    token's own slot; the last token's is ``last``, counted along the table. Statement: ``attention.paged``.
+
+    Memory for keys and values is one for all texts of a batch. Slots after ``last`` are not read. ValueError for shapes that do
+    not fit and for a slot that the pages do not have, TypeError unless q, K and V share one floating dtype and the table holds
+    integers. Source: Kwon et al. 2023, "PagedAttention", section 4.1.
+    """
+    _refuse.check_integers("attention.paged", "an integer table", table=table)
+    if K.dim() != 4 or V.dim() != 4 or K.shape[:3] != V.shape[:3] or not table.dim():
+        expected = "K (f s g d_k), V (f s g d_v), table (... p)"
+        raise _refuse.shapes("attention.paged", expected, K=K, V=V, table=table)
+    if not 0 <= last < table.shape[-1] * K.shape[1]:
+        raise ValueError(
+            f"attention.paged: expected 0 <= last < p*s = {table.shape[-1] * K.shape[1]}; got {last}"
+        )
+    pages = table[..., : last // K.shape[1] + 1]
+    keys, values = (x[pages].flatten(-4, -3)[..., : last + 1, :, :].transpose(-3, -2) for x in (K, V))
+    n = q.shape[-2]
+    mask = None if n == 1 else causal_mask(n, last + 1, device=q.device)
+    return grouped_query(q, keys, values, mask, backend=backend)

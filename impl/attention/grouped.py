@@ -1,6 +1,7 @@
-"""Grouped-query attention: several heads of queries share one head of keys and values; with sinks, and with capped scores."""
+"""Grouped-query attention: several heads of queries share one head of keys and values; normalised, with sinks, window and cap."""
 
 import math
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -8,11 +9,12 @@ from torch import Tensor
 
 from impl import _refuse
 from impl.attention._checks import Backend, check_lead, check_mask, check_qkv
-from impl.attention.masks import blank, unsafe
+from impl.attention.masks import blank, causal_mask, unsafe
 from impl.attention.weights import masked_softmax, scaled_dot_product
+from impl.normalization import rms_norm
 from impl.scores import scaled_dot
 
-__all__ = ["grouped_query", "sinks", "softcap"]
+__all__ = ["decoder_heads", "grouped_query", "qk_norm", "sinks", "softcap"]
 
 
 def grouped_query(
@@ -32,8 +34,32 @@ def grouped_query(
     section 2.2; Shazeer 2019 for one group.
     """
     rows, mask = split_groups("attention.grouped_query", q, k, v, mask)
-    z = scaled_dot_product(rows, k, v, mask, backend=backend)
-    return z.reshape(*z.shape[:-3], *q.shape[-3:-1], z.shape[-1])
+    return _join(scaled_dot_product(rows, k, v, mask, backend=backend), q)
+
+
+def qk_norm(
+    q: Float[Tensor, "... h n d_k"],
+    k: Float[Tensor, "... g m d_k"],
+    v: Float[Tensor, "... g m d_v"],
+    gamma_q: Float[Tensor, " d_k"],
+    gamma_k: Float[Tensor, " d_k"],
+    eps: float,
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+    *,
+    gain: Literal["gamma", "one_plus"] = "gamma",
+    backend: Backend = "auto",
+) -> Float[Tensor, "... h n d_v"]:
+    """``grouped_query`` of queries and keys that ``rms_norm`` has brought to one size, over the width of each head. Statement:
+    ``attention.qk_norm``.
+
+    Raises what these two raise. Source: Henry et al. 2020, "Query-Key Normalization for Transformers"; Qwen Team 2025, "Qwen3
+    Technical Report", section 2, for RMSNorm.
+    """
+    split_groups("attention.qk_norm", q, k, v, mask)
+    if mask is not None and unsafe(q, k):
+        q, k, v = blank(q, k, v, mask.unsqueeze(-3))
+    q, k = rms_norm(q, gamma_q, eps, gain=gain), rms_norm(k, gamma_k, eps, gain=gain)
+    return grouped_query(q, k, v, mask, backend=backend)
 
 
 def sinks(
@@ -50,21 +76,42 @@ def sinks(
     raises, and ValueError unless ``sink`` has an entry for each head. Source: OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model
     Card", section 2.2.
     """
-    if sink.dim() != 1 or q.dim() < 3 or len(sink) != q.shape[-3]:
-        raise _refuse.shapes("attention.sinks", "q (... h n d_k), sink (h)", q=q, sink=sink)
-    _refuse.check_floating("attention.sinks", q=q, sink=sink)
-    rows, mask = split_groups("attention.sinks", q, k, v, mask)
-    if q.dtype.itemsize == 2:
-        rows, k, v, sink = rows.float(), k.float(), v.float(), sink.float()
-    if mask is not None and unsafe(rows, k, v):
-        rows, k, v = blank(rows, k, v, mask)
-    s = scaled_dot(rows, k)
-    if mask is not None:
-        s = torch.where(mask, s, -math.inf)
-    beside = sink.view(k.shape[-3], -1, 1).expand(-1, -1, q.shape[-2]).flatten(-2).unsqueeze(-1)
-    a = torch.softmax(torch.cat((s, beside.expand(*s.shape[:-1], 1)), -1), -1)[..., :-1]
-    z = a @ v
-    return z.reshape(*z.shape[:-3], *q.shape[-3:-1], z.shape[-1]).to(q.dtype)
+    _check_sink("attention.sinks", q, sink)
+    return _attend(*split_groups("attention.sinks", q, k, v, mask), q, k, v, sink, None)
+
+
+def decoder_heads(
+    q: Float[Tensor, "... h n d_k"],
+    k: Float[Tensor, "... g m d_k"],
+    v: Float[Tensor, "... g m d_v"],
+    sink: Float[Tensor, " h"] | None = None,
+    cap: int | float | None = None,
+    w: int | None = None,
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+) -> Float[Tensor, "... h n d_v"]:
+    """``grouped_query`` with what today's decoders add to it: ``sinks``, scores capped as in ``softcap``, and a window of each
+    query's own key and the ``w`` before it, the last query beside the last key. Statement: ``attention.decoder_heads``.
+
+    What is None is left out; without a window a query sees what the mask lets it see. A row with no permitted key is 0. In 16
+    bits with a sink or a cap all is computed in float32 and rounded once. Raises what these three raise, and ValueError for a
+    negative ``w``. Source: Jiang et al. 2023, "Mistral 7B", section 2; Gemma Team 2024, "Gemma 2", section 2; OpenAI 2025,
+    "gpt-oss-120b & gpt-oss-20b Model Card", section 2.2.
+    """
+    formula = "attention.decoder_heads"
+    if cap is not None and not cap > 0:
+        raise ValueError(f"{formula}: expected cap > 0; got {cap}")
+    if w is not None and w < 0:
+        raise ValueError(f"{formula}: expected w >= 0; got {w}")
+    if sink is not None:
+        _check_sink(formula, q, sink)
+    rows, seen = split_groups(formula, q, k, v, mask)
+    if w is not None:
+        n, m = q.shape[-2], k.shape[-2]
+        within = causal_mask(n, m, device=q.device).triu(m - n - w)
+        rows, seen = split_groups(formula, q, k, v, within if mask is None else within & mask)
+    if sink is None and cap is None:
+        return _join(scaled_dot_product(rows, k, v, seen), q)
+    return _attend(rows, seen, q, k, v, sink, cap)
 
 
 def softcap(
@@ -118,3 +165,42 @@ def split_groups(
             )
         mask = mask.unsqueeze(-3)
     return q.unflatten(-3, (g, -1)).flatten(-3, -2), mask
+
+
+def _join(z: Tensor, q: Tensor) -> Tensor:
+    """The rows of groups (... g r·n d_v) as heads (... h n d_v)."""
+    return z.reshape(*z.shape[:-3], *q.shape[-3:-1], z.shape[-1])
+
+
+def _check_sink(formula: str, q: Tensor, sink: Tensor) -> None:
+    """Refuse sinks that are not one for each head, of the queries' dtype."""
+    if sink.dim() != 1 or q.dim() < 3 or len(sink) != q.shape[-3]:
+        raise _refuse.shapes(formula, "q (... h n d_k), sink (h)", q=q, sink=sink)
+    _refuse.check_floating(formula, q=q, sink=sink)
+
+
+def _attend(
+    rows: Tensor,
+    mask: Tensor | None,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    sink: Tensor | None,
+    cap: float | None,
+) -> Tensor:
+    """Attention of rows to their groups in plain operations, with capped scores, and with a sink as one more score."""
+    if q.dtype.itemsize == 2:
+        rows, k, v, sink = rows.float(), k.float(), v.float(), None if sink is None else sink.float()
+    if mask is not None and unsafe(rows, k, v):
+        rows, k, v = blank(rows, k, v, mask)
+    s = scaled_dot(rows, k)
+    if cap is not None:
+        s = cap * torch.tanh(s / cap)
+    if sink is None:
+        a = masked_softmax(s, mask)
+    else:
+        if mask is not None:
+            s = torch.where(mask, s, -math.inf)
+        beside = sink.view(k.shape[-3], -1, 1).expand(-1, -1, q.shape[-2]).flatten(-2).unsqueeze(-1)
+        a = torch.softmax(torch.cat((s, beside.expand(*s.shape[:-1], 1)), -1), -1)[..., :-1]
+    return _join(a @ v, q).to(q.dtype)

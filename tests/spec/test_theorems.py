@@ -121,6 +121,9 @@ CATALOGUE = {
         "key_permutation",
         "window",
     },
+    "attention.qk_norm": {"bounded", "scale_invariant", "temperature"},
+    "attention.decoder_heads": {"plain", "softcap", "sinks", "window", "gate", "rolling_cache"},
+    "attention.paged": {"gathered", "anywhere", "unread"},
     "attention.sinks": {"key_of_value_0", "gate", "sums_to_less_than_one", "no_key"},
     "attention.softcap": {"bounded", "order", "slope", "no_key_lost", "convex_hull", "key_permutation"},
     "attention.relative": {

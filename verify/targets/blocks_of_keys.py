@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from verify.adapt import Adapter, function
+from verify.targets.grouped import flex
 
 
 def torch_log_sum_exp() -> Callable[..., Any]:
@@ -42,3 +43,43 @@ def ring_merger() -> Adapter:
         return made.results()
 
     return function(_attention._SDPAMerger, join, mask="none", batch=1)
+
+
+def flex_log_sum_exp() -> Adapter:
+    """The log-sum-exp that ``flex_attention`` returns: the scores are queries, and the keys the identity."""
+    from torch.nn.attention.flex_attention import AuxRequest
+
+    def call(attend: Callable[..., Any], s: Tensor, mask: Tensor | None, m: int) -> Any:
+        def hidden(score: Tensor, b: Tensor, _: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            return score if mask is None else torch.where(mask[b, i, j], score, -math.inf)
+
+        keys = torch.eye(m, dtype=s.dtype, device=s.device).expand(len(s), 1, m, m)
+        found = attend(
+            s.unsqueeze(1), keys, keys, score_mod=hidden, scale=1.0, return_aux=AuxRequest(lse=True)
+        )
+        return found[1].lse.squeeze(1)
+
+    return function(flex(), call, mask="bnm", batch=1)
+
+
+def transformers_cache() -> Adapter:
+    """A layer of transformers' ``DynamicCache``, with the attention over the fused kernel that reads it."""
+    from transformers import DynamicCache
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+    from transformers.masking_utils import causal_mask_function, sdpa_mask
+
+    owner = torch.nn.Module().eval()
+
+    def call(
+        attend: Callable[..., Any], q: Tensor, k: Tensor, v: Tensor, K: Tensor, V: Tensor, p: int, n: int
+    ) -> Any:
+        cache = DynamicCache()
+        cache.update(K, V, 0)
+        length, offset = cache.get_mask_sizes(n, 0)
+        K_all, V_all = cache.update(k, v, 0)
+        mask = sdpa_mask(
+            len(q), n, length, p, offset, causal_mask_function, device=q.device, allow_is_causal_skip=False
+        )
+        return attend(owner, q, K_all, V_all, mask)[0].transpose(1, 2), K_all, V_all
+
+    return function(sdpa_attention_forward, call, heads_axis=1, pick=(0, 1, 2))

@@ -13,6 +13,17 @@ from verify.adapt import Adapter, function
 
 def transformers_window(backend: str, sides: str) -> Adapter:
     """The mask of sliding windows of transformers, as its models make it, with the attention that takes it."""
+    make, owner = window_mask(backend, sides), torch.nn.Module().eval()
+    owner.is_causal = False  # type: ignore[assignment]
+
+    def call(attend: Callable[..., Any], q: Tensor, k: Tensor, v: Tensor, w: int, n: int, m: int) -> Any:
+        return attend(owner, q, k, v, make(q, w, n, m))[0].transpose(1, 2)
+
+    return function(_attention(backend), call, heads_axis=1)
+
+
+def window_mask(backend: str, sides: str = "before") -> Callable[[Tensor, int, int, int], Tensor]:
+    """What makes transformers' mask of a window for queries (b h n d): booleans for sdpa, numbers to add for eager."""
     from transformers import masking_utils as masks
 
     # Its causal window counts the query's own key, the other does not.
@@ -22,15 +33,12 @@ def transformers_window(backend: str, sides: str) -> Adapter:
         else masks.sliding_window_bidirectional_mask_function
     )
     make: Callable[..., Any] = masks.sdpa_mask if backend == "sdpa" else masks.eager_mask
-    owner = torch.nn.Module().eval()
-    owner.is_causal = False  # type: ignore[assignment]
 
-    def call(attend: Callable[..., Any], q: Tensor, k: Tensor, v: Tensor, w: int, n: int, m: int) -> Any:
+    def mask(q: Tensor, w: int, n: int, m: int) -> Tensor:
         given = {"dtype": q.dtype} if backend == "eager" else {"allow_is_causal_skip": False}
-        mask = make(len(q), n, m, m - n, mask_function=rule(w), device=q.device, **given)
-        return attend(owner, q, k, v, mask)[0].transpose(1, 2)
+        return make(len(q), n, m, m - n, mask_function=rule(w), device=q.device, **given)  # type: ignore[no-any-return]
 
-    return function(_attention(backend), call, heads_axis=1)
+    return mask
 
 
 def _attention(backend: str) -> Callable[..., Any]:

@@ -9,6 +9,8 @@ from verify.targets.listed.entries import EVEN, SHORT, ours
 from verify.targets.ours import is_implemented
 from verify.targets.target import Target
 
+PARTS = {"w": "window", "cap": "cap", "sink": "sinks"}
+"""The parts of a decoder's heads that may be left out, and the convention that says so."""
 FURTHER = (
     ours("recurrent.lstm", {"gate_order": "gifo"}, gate_order="gifo"),
     ours("recurrent.gru", {"reset": "before"}, reset="before"),
@@ -23,6 +25,18 @@ FURTHER = (
     ours("attention.bigbird", {"repeats": "each"}, repeats="each"),
     ours("attention.linformer", {"sharing": "keys_and_values"}, sharing="keys_and_values"),
     ours("attention.grouped_query", backend="math"),
+    ours("attention.qk_norm", {"gain": "one_plus"}, gain="one_plus"),
+    *(
+        Target(
+            "impl",
+            f"impl.attention.decoder_heads({', '.join(parts)})",
+            "attention.decoder_heads",
+            "grouped:our_decoder",
+            {name: "none" for part, name in PARTS.items() if part not in parts},
+            keywords={"parts": parts},
+        )
+        for parts in ((), ("w",), ("w", "cap"), ("w", "sink"))
+    ),
     ours("attention.cached", backend="math"),
     ours("positional.rotary", {"pairs": "halves"}, pairs="halves"),
     ours("positional.frequencies", {"scaling": "ntk"}, scaling="ntk"),

@@ -121,6 +121,12 @@ TORCH = (
         cpu_only=True,
     ),
     torch(
+        "flex_attention(return_aux)",
+        "attention.log_sum_exp",
+        "blocks_of_keys:flex_log_sum_exp",
+        differs="attention to the identity with the scores as queries; not compiled: on the CPU it has no gradient",
+    ),
+    torch(
         "context parallel _SDPAMerger",
         "attention.merge",
         "blocks_of_keys:ring_merger",
@@ -132,6 +138,12 @@ TORCH = (
         "grouped:flex_softcap",
         UNSPECIFIED,
         "not compiled: on the CPU it has no gradient",
+    ),
+    torch(
+        "flex_attention(score_mod, return_aux)",
+        "attention.decoder_heads",
+        "grouped:flex_decoder",
+        differs="the sinks are a gate by its log-sum-exp; not compiled: on the CPU it has no gradient",
     ),
     torch("F.scaled_dot_product_attention(enable_gqa)", "attention.grouped_query", "grouped:torch_grouped"),
     torch(

@@ -104,6 +104,38 @@ TRANSFORMERS = (
         UNSPECIFIED,
         ADDED_MIN,
     ),
+    *(
+        Target(
+            "transformers",
+            f"{name}Attention(sdpa)",
+            "attention.qk_norm",
+            "grouped:transformers_qk_norm",
+            conventions,
+            "at position 0; its projections pick queries, keys and values out of its input",
+            {"m": "n", "d_k": "even", "d_v": "d_k"},
+            {"model": name.lower()},
+        )
+        for name, conventions in (("Qwen3", {}), ("Gemma3", {"gain": "one_plus"}))
+    ),
+    *(
+        Target(
+            "transformers",
+            f"{model} {backend}_attention_forward(sliding window)",
+            "attention.decoder_heads",
+            "grouped:transformers_decoder",
+            {**dict.fromkeys(without, "none"), **conventions},
+            f"its window of w + 1 counts the query's own key{differs}",
+            NO_FEWER_KEYS,
+            {"model": model, "backend": backend},
+        )
+        for model, backend, without, conventions, differs in (
+            ("mistral", "sdpa", ("cap", "sinks"), {}, ""),
+            ("mistral", "eager", ("cap", "sinks"), UNSPECIFIED, f"; {ADDED_MIN}"),
+            ("gemma2", "eager", ("sinks",), UNSPECIFIED, f"; {ADDED_MIN}"),
+            ("gpt_oss", "eager", ("cap",), {}, "; adds finfo.min to masked scores"),
+        )
+    ),
+    Target("transformers", "DynamicCache(sdpa)", "attention.cached", "blocks_of_keys:transformers_cache"),
     Target(
         "transformers",
         "ROPE_INIT_FUNCTIONS[linear]",
