@@ -14,7 +14,7 @@ from sympy.core.basic import Basic
 from spec.language.arrays import DISCRETE
 from spec.language.evaluation.arithmetic import Arithmetic, Truth
 from spec.language.exact import is_whole
-from spec.language.expr import Literal, Node, Ref, spelt
+from spec.language.expr import Literal, Minus, Node, Plus, Ref, Times, spelt
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
@@ -48,6 +48,8 @@ def is_inexact(part: Basic) -> bool:
         return part.tensor.domain not in DISCRETE
     if isinstance(part, Literal):
         return not is_whole(part.value)
+    if isinstance(part, Plus | Minus | Times):
+        return any(map(is_inexact, part.args))
     return isinstance(part, Node)
 
 
