@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._pytree import tree_leaves, tree_map
 
 from verify.inputs import layouts
 from verify.inputs.regimes import DATA, PARAMETER, Random, Reals, Regime, Shape
@@ -53,12 +55,12 @@ def draw_regime(regime: Regime, inputs: Sequence[Any], seed: int) -> list[Any]:
     random = np.random.default_rng((seed, sum(map(ord, regime.name))))
 
     def draw(x: Any) -> Any:
-        if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+        if not _is_real(x):
             return x
         drawn = torch.from_numpy(np.array(regime.draw(random, tuple(x.shape)), dtype=np.float64))
         return drawn.to(x.device, x.dtype)
 
-    return [draw(x) for x in inputs]
+    return tree_map(draw, list(inputs))  # type: ignore[no-any-return]
 
 
 def other_sizes(sizes: dict[Any, int], seed: int, most: int = 6) -> Iterator[Resized]:
@@ -79,7 +81,7 @@ def other_sizes(sizes: dict[Any, int], seed: int, most: int = 6) -> Iterator[Res
 
 def axis_sizes(inputs: Sequence[Any]) -> dict[int, int]:
     """The sizes that axes of tensors have: axes of equal sizes are taken for the same."""
-    found = [size for x in inputs if isinstance(x, torch.Tensor) for size in x.shape if size > 1]
+    found = [size for shape in shapes_of(inputs) for size in shape if size > 1]
     return {size: size for size in dict.fromkeys(found)}
 
 
@@ -102,23 +104,68 @@ def resize(inputs: Sequence[Any], change: Resized, seed: int) -> list[Any]:
                 x = x.index_select(axis, torch.arange(new, device=x.device) % old)
         return x
 
-    return [other(x) for x in inputs]
+    return tree_map(other, list(inputs))  # type: ignore[no-any-return]
 
 
 def count_entries(inputs: Sequence[Any]) -> int:
     """How many entries all tensors have."""
-    return sum(x.numel() for x in inputs if isinstance(x, torch.Tensor))
+    return sum(map(math.prod, shapes_of(inputs)))
 
 
-def lay_out(layout: Callable[[Any], Any], inputs: Sequence[Any]) -> list[Any]:
-    """The inputs, stored otherwise."""
-    return [layout(x) for x in inputs]
+def alternatives(names: Sequence[str], inputs: Sequence[Any]) -> Iterator[tuple[str, str, list[Any]]]:
+    """Other inputs, of which a wrong kernel may have computed the result, what that says, and its kind: a mask that hides
+    nothing or all, a scale that is forgotten or applied twice, and axes padded with zeros to whole blocks, or to a power of two.
+    """
+    for place, (name, x) in enumerate(zip(names, inputs, strict=True)):
+        if isinstance(x, torch.Tensor) and x.dtype == torch.bool:
+            for value in (True, False):
+                plain = [*inputs[:place], torch.full_like(x, value), *inputs[place + 1 :]]
+                yield f"{name} were {value} everywhere", "mask", plain
+        for size in axis_sizes(inputs) if _is_real(x) else ():
+            for factor, told in ((math.sqrt(size), f"√{size}"), (1 / math.sqrt(size), f"1/√{size}")):
+                yield (
+                    f"{name} were multiplied by {told}",
+                    "scale",
+                    [*inputs[:place], x * factor, *inputs[place + 1 :]],
+                )
+    for size in axis_sizes(inputs):
+        for longer in sorted(
+            {1 << (size - 1).bit_length(), *(-(-size // block) * block for block in BLOCKS)}
+        ):
+            if size < longer <= 2 * size + BLOCKS[0]:
+                told = f"the zeros that pad {size} to {longer} counted"
+                yield told, "padded", tree_map(partial(_pad, size=size, longer=longer), list(inputs))
+
+
+def _pad(x: Any, size: int, longer: int) -> Any:
+    if not isinstance(x, torch.Tensor) or size not in x.shape:
+        return x
+    padded = x.new_zeros([longer if each == size else each for each in x.shape])
+    padded[tuple(map(slice, x.shape))] = x
+    return padded
+
+
+def disturbed(names: Sequence[str], inputs: Sequence[Any]) -> Iterator[tuple[str, int, list[Any]]]:
+    """The inputs with other values at one index of one axis of a real one, in the middle or at the end; what was changed, and
+    how long the axis is.
+    """
+    for place, (name, x) in enumerate(zip(names, inputs, strict=True)):
+        for axis, size in enumerate(x.shape if _is_real(x) else ()):
+            for index in dict.fromkeys((size // 2, size - 1)) if size > 1 else ():
+                other = x.clone()
+                other.select(axis, index).mul_(-0.5).add_(1)
+                changed = [*inputs[:place], other, *inputs[place + 1 :]]
+                yield f"{name} at index {index} of axis {axis}", size, changed
+
+
+def _is_real(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.is_floating_point()
 
 
 def spoil_entry(inputs: Sequence[Any]) -> list[Any] | None:
     """The inputs with NaN in one entry of the first real one of several members; None where there is none."""
     for place, x in enumerate(inputs):
-        if isinstance(x, torch.Tensor) and x.is_floating_point() and x.ndim and len(x) > 1 and x.numel():
+        if _is_real(x) and x.ndim and len(x) > 1 and x.numel():
             spoilt = x.clone()
             spoilt[tuple(size // 2 for size in x.shape)] = math.nan
             return [*inputs[:place], spoilt, *inputs[place + 1 :]]
@@ -127,10 +174,10 @@ def spoil_entry(inputs: Sequence[Any]) -> list[Any] | None:
 
 def shapes_of(inputs: Sequence[Any]) -> list[list[int]]:
     """The shapes of all tensors."""
-    return [list(x.shape) for x in inputs if isinstance(x, torch.Tensor)]
+    return [list(x.shape) for x in tree_leaves(list(inputs)) if isinstance(x, torch.Tensor)]
 
 
 __all__ = [
-    "LARGEST", "LAYOUTS", "REGIMES", "Resized", "axis_sizes", "count_entries", "draw_regime", "lay_out", "other_sizes", "resize",
-    "shapes_of", "spoil_entry",
+    "LARGEST", "LAYOUTS", "REGIMES", "Resized", "alternatives", "axis_sizes", "count_entries", "disturbed", "draw_regime",
+    "other_sizes", "resize", "shapes_of", "spoil_entry",
 ]  # fmt: skip

@@ -60,6 +60,8 @@ def compare(
         raise Unusable(f"kinds: expected some of {', '.join(CASE_KINDS)}; got {unknown[0]!r}")
     if dtype is not None and dtype not in DTYPES:
         raise Unusable(f"dtype: expected one of {', '.join(DTYPES)}; got {dtype!r}")
+    if calls < 0 or (sigmas is not None and not sigmas > 0):
+        raise Unusable(f"expected calls of at least 0, and sigmas above 0; got {calls} and {sigmas}")
     given = {
         "inputs": inputs,
         "init_inputs": init_inputs,

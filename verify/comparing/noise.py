@@ -230,10 +230,11 @@ class Rounding(TorchDispatchMode):
             if terms is None:
                 continue
             share = (terms + 1) / 6 - 1 / terms + products
-            variance = (
-                (total / size).to(square.dtype).square_().mul_((terms + 1) / 3).add_(square.mul_(share))
+            # A copy, since of a type that is the sum's own to() makes none.
+            variance = total.to(square.dtype, copy=True).div_(size).square_().mul_((terms + 1) / 3)
+            self._shift(
+                total, variance.add_(square.mul_(share)).clamp_min_(0).sqrt_().mul_(self.inner * size)
             )
-            self._shift(total, variance.clamp_min_(0).sqrt_().mul_(self.inner * size))
 
 
 @contextmanager
@@ -321,7 +322,15 @@ def _softmax(x: torch.Tensor, dim: int, half_to_float: bool = False) -> torch.Te
     return shares.div_(shares.sum(dim, keepdim=True))
 
 
-OWN = {"_softmax": _softmax, "var": _variance, "var_mean": _variance_and_mean}
+def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
+    """GELU in place, as :func:`_softmax`."""
+    if approximate != "none":
+        found: torch.Tensor = decomposition_table[torch.ops.aten.gelu.default](x, approximate=approximate)
+        return found
+    return (x * math.sqrt(0.5)).erf_().add_(1).mul_(x).mul_(0.5)
+
+
+OWN = {"_softmax": _softmax, "gelu": _gelu, "var": _variance, "var_mean": _variance_and_mean}
 """Operations taken apart our own way."""
 
 

@@ -1,9 +1,9 @@
 """What is compared: a reference and a candidate, built alike, and where their inputs come from.
 
 Files follow KernelBench's contract: the reference's file has ``get_inputs`` and, for a class, ``get_init_inputs``; both
-models are built with these under one seed, and the candidate's weights are those of the same names in the reference. Sizes
-are the whole numbers of the reference's module that these two functions read, or the parameters of a ``get_inputs`` that has
-some.
+models are built with these under one seed, and the candidate's weights are those of the same names in the reference, and of the
+same order where the others differ in names alone. Sizes are the whole numbers of the reference's module that these two functions
+read, or the parameters of a ``get_inputs`` that has some.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
-from verify.faults import Unusable, complaint
+from verify.faults import Unusable
 from verify.subject.loading import Unloadable, attribute_at
 from verify.subject.sandbox import use_seed
 
@@ -133,6 +133,8 @@ class Problem:
                 drawn = self.inputs(**{name: size for name, size in (sizes or {}).items() if name in own})
         if not isinstance(drawn, Sequence) or isinstance(drawn, str):
             raise Unusable(f"{self.names[0]}: expected get_inputs to give a list; got {type(drawn).__name__}")
+        if any(isinstance(x, torch.Tensor) and x.layout != torch.strided for x in tree_leaves(drawn)):
+            raise Unusable(f"{self.names[0]}: expected dense tensors as inputs; got a sparse one")
         return [self._move(each) for each in drawn]
 
     def build(self, seed: int, sizes: Mapping[str, int] | None = None) -> Pair:
@@ -143,9 +145,10 @@ class Problem:
         pair = Pair(reference, candidate)
         if isinstance(pair.reference, torch.nn.Module) and isinstance(pair.candidate, torch.nn.Module):
             own, state = pair.candidate.state_dict(), pair.reference.state_dict()
-            same = {
-                name: value for name, value in state.items() if name in own and own[name].shape == value.shape
-            }
+            same = {name: x for name, x in state.items() if name in own and own[name].shape == x.shape}
+            left = [name for name in own if name not in same], [name for name in state if name not in same]
+            if [own[name].shape for name in left[0]] == [state[name].shape for name in left[1]]:
+                same |= {name: state[other] for name, other in zip(*left, strict=True)}
             pair.candidate.load_state_dict(same, strict=False)
             pair.by_seed = [name for name, _ in pair.candidate.named_parameters() if name not in same]
         return pair
@@ -204,24 +207,10 @@ def name_inputs(call: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
     return [plain[place] if place < len(plain) else f"input {place}" for place in range(len(inputs))]
 
 
-def widen(reference: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The reference with the same weights in float64.
-
-    Raises:
-        Unusable: it cannot be copied.
-    """
-    if not isinstance(reference, torch.nn.Module):
-        return reference
-    try:
-        return copy.deepcopy(reference).double()
-    except Exception as error:
-        raise Unusable(f"{name}: expected a reference that can be copied; got {complaint(error)}") from None
-
-
 def base_name(where: str) -> str:
     """A name without the folders of its file."""
     file, colon, attribute = where.rpartition(":")
     return f"{Path(file).name}{colon}{attribute}" if colon else where
 
 
-__all__ = ["Pair", "Problem", "base_name", "name_inputs", "widen"]
+__all__ = ["Pair", "Problem", "base_name", "name_inputs"]
