@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,17 +20,11 @@ def _sparse(random: Random, shape: Shape) -> Reals:
 
 
 _NAMED = {regime.name: regime for regime in (*PARAMETER, *DATA)}
-REGIMES: tuple[Regime, ...] = (
-    *(
-        _NAMED[name]
-        for name in ("unit normal", "large mean", "large scale", "tiny variance", "zeros", "constant rows")
-    ),
-    *(
-        _NAMED[name]
-        for name in ("ties", "one large entry", "mixed scales", "small scale", "scale 10³", "one-hot rows")
-    ),
-    Regime("sparse", _sparse),
-)
+_CHOSEN = (
+    "unit normal", "large mean", "large scale", "tiny variance", "zeros", "constant rows", "ties", "one large entry",
+    "mixed scales", "small scale", "scale 10³", "one-hot rows",
+)  # fmt: skip
+REGIMES: tuple[Regime, ...] = (*(_NAMED[name] for name in _CHOSEN), Regime("sparse", _sparse))
 """How real inputs are drawn, those first that tell most; integers and booleans stay as they are given."""
 LAYOUTS = (layouts.with_gaps, layouts.store_transposed, layouts.further_on)
 """How the given inputs lie in memory."""
@@ -40,14 +33,6 @@ BLOCKS = (16, 32, 64, 128, 256, 512, 1024)
 PRIMES = (7, 13, 37, 61, 101, 211, 401, 809)
 LARGEST = 1 << 22
 """Entries of all inputs together, beyond which another shape is not tried, unless the given ones have more."""
-
-
-@dataclass(frozen=True)
-class Resized:
-    """Other sizes: by name, as a module has them, or of every axis that has a size."""
-
-    name: str
-    sizes: dict[Any, int]
 
 
 def draw_regime(regime: Regime, inputs: Sequence[Any], seed: int) -> list[Any]:
@@ -63,7 +48,7 @@ def draw_regime(regime: Regime, inputs: Sequence[Any], seed: int) -> list[Any]:
     return tree_map(draw, list(inputs))  # type: ignore[no-any-return]
 
 
-def other_sizes(sizes: dict[Any, int], seed: int, most: int = 6) -> Iterator[Resized]:
+def other_sizes(sizes: dict[Any, int], seed: int, most: int = 6) -> Iterator[tuple[Any, int]]:
     """For each size others, at which kernels that work in blocks have their ends: one of them changed at a time.
 
     One less and one more than it is, 1, the next multiple of 16; and some that the seed chooses of one less and one more than
@@ -76,7 +61,7 @@ def other_sizes(sizes: dict[Any, int], seed: int, most: int = 6) -> Iterator[Res
         drawn = [*random.permutation(near)[: most - 4], *random.permutation(primes)[:1]]
         for other in dict.fromkeys([size - 1, size + 1, 1, size // 16 * 16 + 16, *map(int, drawn)]):
             if other >= 1 and other != size:
-                yield Resized(f"{name} = {other}", {name: other})
+                yield name, other
 
 
 def axis_sizes(inputs: Sequence[Any]) -> dict[int, int]:
@@ -85,16 +70,15 @@ def axis_sizes(inputs: Sequence[Any]) -> dict[int, int]:
     return {size: size for size in dict.fromkeys(found)}
 
 
-def resize(inputs: Sequence[Any], change: Resized, seed: int) -> list[Any]:
+def resize(inputs: Sequence[Any], old: int, new: int) -> list[Any]:
     """The inputs with every axis of one size in another: cut, or continued from the beginning, real ones with new values."""
-    (old, new), *_ = change.sizes.items()
 
     def other(x: Any) -> Any:
         if not isinstance(x, torch.Tensor) or old not in x.shape:
             return x
         if x.is_floating_point() and new > old:
             shape = [new if size == old else size for size in x.shape]
-            generator = torch.Generator().manual_seed(seed)
+            generator = torch.Generator().manual_seed(0)
             scale, mean = (
                 (float(x.double().std(correction=0)), float(x.double().mean())) if x.numel() else (1.0, 0.0)
             )
@@ -116,25 +100,23 @@ def alternatives(names: Sequence[str], inputs: Sequence[Any]) -> Iterator[tuple[
     """Other inputs, of which a wrong kernel may have computed the result, what that says, and its kind: a mask that hides
     nothing or all, a scale that is forgotten or applied twice, and axes padded with zeros to whole blocks, or to a power of two.
     """
+    sizes = axis_sizes(inputs)
     for place, (name, x) in enumerate(zip(names, inputs, strict=True)):
+        others: list[tuple[str, str, Any]] = []
         if isinstance(x, torch.Tensor) and x.dtype == torch.bool:
-            for value in (True, False):
-                plain = [*inputs[:place], torch.full_like(x, value), *inputs[place + 1 :]]
-                yield f"{name} were {value} everywhere", "mask", plain
-        for size in axis_sizes(inputs) if _is_real(x) else ():
-            for factor, told in ((math.sqrt(size), f"√{size}"), (1 / math.sqrt(size), f"1/√{size}")):
-                yield (
-                    f"{name} were multiplied by {told}",
-                    "scale",
-                    [*inputs[:place], x * factor, *inputs[place + 1 :]],
-                )
-    for size in axis_sizes(inputs):
+            others = [("mask", f"were {one} everywhere", torch.full_like(x, one)) for one in (True, False)]
+        if _is_real(x):
+            others += [("scale", f"were multiplied by √{size}", x * math.sqrt(size)) for size in sizes]
+            others += [("scale", f"were multiplied by 1/√{size}", x / math.sqrt(size)) for size in sizes]
+        for kind, told, other in others:
+            yield kind, f"{name} {told}", [*inputs[:place], other, *inputs[place + 1 :]]
+    for size in sizes:
         for longer in sorted(
             {1 << (size - 1).bit_length(), *(-(-size // block) * block for block in BLOCKS)}
         ):
             if size < longer <= 2 * size + BLOCKS[0]:
                 told = f"the zeros that pad {size} to {longer} counted"
-                yield told, "padded", tree_map(partial(_pad, size=size, longer=longer), list(inputs))
+                yield "padded", told, tree_map(partial(_pad, size=size, longer=longer), list(inputs))
 
 
 def _pad(x: Any, size: int, longer: int) -> Any:
@@ -178,6 +160,6 @@ def shapes_of(inputs: Sequence[Any]) -> list[list[int]]:
 
 
 __all__ = [
-    "LARGEST", "LAYOUTS", "REGIMES", "Resized", "alternatives", "axis_sizes", "count_entries", "disturbed", "draw_regime",
+    "LARGEST", "LAYOUTS", "REGIMES", "alternatives", "axis_sizes", "count_entries", "disturbed", "draw_regime",
     "other_sizes", "resize", "shapes_of", "spoil_entry",
 ]  # fmt: skip

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple
 
 import torch
 
-from verify.comparing.cases import BLOCKS
-from verify.comparing.judging import Expectation, Grade, Results
-from verify.comparing.report import first_words
+from verify.comparing.cases import BLOCKS, alternatives, disturbed
+from verify.comparing.judging import (
+    GRADIENT,
+    Expectation,
+    Expecting,
+    Grade,
+    Inputs,
+    NotJudged,
+    Results,
+    is_same,
+)
 from verify.report import CONFORMS, FALSIFIED
 
-CONDUCT, SHAM, STATE, SIZES, PLACE, DIGITS = range(6)
-"""Kinds of causes, those first that say most: what is done besides, what only looks like a result, what hangs on earlier calls,
-on sizes, on where an entry is, on digits.
-"""
+
+class Kind(IntEnum):
+    """Kinds of causes, those first that say most: what is done besides, what only looks like a result, what hangs on earlier
+    calls, on sizes, on where an entry is, on digits.
+    """
+
+    CONDUCT, SHAM, STATE, SIZES, PLACE, DIGITS = range(6)
 
 
 FEW = 3
 """So many entries or fewer have anything in common."""
+EXPLAINED = 1e-3
+"""The share of an error that other inputs leave unexplained, at most, if it comes of them."""
 
 
 class Cause(NamedTuple):
     """What explains something that is wrong."""
 
-    kind: int
+    kind: Kind
     said: str
 
 
@@ -45,35 +60,85 @@ def describe_grade(grade: Grade) -> str:
     )
 
 
-def explain_result(
-    name: str,
-    got: Results,
-    expected: Expectation,
-    inputs: Mapping[str, object],
-    agrees: Callable[[torch.Tensor], bool],
-) -> Cause | None:
-    """What a wrong result is; None where nothing is seen. ``agrees`` tells whether it is near other values."""
-    x, value, where = got[name], expected.values[name], expected.where(name)
+@dataclass
+class Trial:
+    """A call of the candidate: what it was called with and returned, what was expected, and how to call it with other inputs."""
+
+    names: Sequence[str]
+    inputs: Inputs
+    got: Results
+    expected: Expectation
+    expecting: Expecting
+    again: Callable[[Inputs], Results] | None = None
+
+    def agrees(self, name: str, values: torch.Tensor) -> bool:
+        """Whether a result is near other values."""
+        return not bool(
+            self.expecting.apart({name: self.got[name]}, {name: values}, self.expected)[name].any()
+        )
+
+    def stems_from(self, name: str, inputs: Inputs) -> bool:
+        """Whether a result is what the reference says of other inputs, by all but a thousandth of its error."""
+        try:
+            value = self.expecting.value_at(inputs)[name]
+        except (NotJudged, KeyError):
+            return False
+        x, where = self.got[name], self.expected.where(name)
+        cut = value[tuple(map(slice, x.shape))] if value.ndim == x.ndim else value
+        if cut.shape != x.shape or not x.is_floating_point():
+            return False
+        left, whole = ((x - each)[where].norm() for each in (cut, self.expected.values[name]))
+        return bool(left <= EXPLAINED * whole)
+
+
+def explain(trial: Trial, grade: Grade) -> Cause | None:
+    """What the wrong results of a case are, or come from: the first that is a fact; None where nothing is seen."""
+    name, got, inputs, again, expected = grade.what, trial.got, trial.inputs, trial.again, trial.expected
+    said = look_at(trial, name)
+    if said is not None or again is None or name.startswith(GRADIENT):
+        return said
+    second = again(inputs)
+    if not is_same(got, second) and not trial.agrees(name, second[name]):
+        return Cause(Kind.STATE, "gives other results when it is called again with equal inputs")
+    for kind, told, other in alternatives(trial.names, inputs):
+        if trial.stems_from(name, other):
+            return Cause(Kind.SIZES if kind == "padded" else Kind.PLACE, f"{name} is as if {told}")
+    if end := find_end(grade.wrong[name], name):
+        return Cause(Kind.PLACE, end)
+    for told, size, changed in disturbed(trial.names, inputs):
+        ours, theirs = (
+            Reach(trial.expecting.apart(a, b, expected)[name], a[name] != b[name])
+            for a, b in ((again(changed), got), (trial.expecting.own_at(changed), expected.own))
+        )
+        if reach := compare_reach(ours, theirs, size):
+            return Cause(Kind.PLACE, f"{told} reaches {name} {reach}")
+    return None
+
+
+def look_at(trial: Trial, name: str) -> Cause | None:
+    """What a wrong result is, by itself; None where nothing is seen."""
+    x, value, where = trial.got[name], trial.expected.values[name], trial.expected.where(name)
     if bool((x == x.reshape(-1)[0]).all()) and bool((value != value.reshape(-1)[0]).any()):
         one = float(x.reshape(-1)[0])
-        return Cause(SHAM, f"{name} is all zeros" if one == 0 else f"{name} is the constant {one:.6g}")
-    for called, given in inputs.items():
+        return Cause(Kind.SHAM, f"{name} is all zeros" if one == 0 else f"{name} is the constant {one:.6g}")
+    for called, given in zip(trial.names, trial.inputs, strict=False):
         if isinstance(given, torch.Tensor) and given.shape == x.shape and torch.equal(given, x):
-            return Cause(SHAM, f"{name} is the input {called}, handed back")
-    if x.is_floating_point():
-        bad = ~torch.isfinite(x) & where
-        if bool(bad.any()):
-            said = f"{name} is NaN or infinite in {int(bad.sum())} of {x.numel()} entries where the reference is finite"
-            return Cause(PLACE, said)
+            return Cause(Kind.SHAM, f"{name} is the input {called}, handed back")
+    if not x.is_floating_point():
+        return None
+    if count := int((~torch.isfinite(x) & where).sum()):
+        told = f"NaN or infinite in {count} of {x.numel()} entries where the reference is finite"
+        return Cause(Kind.PLACE, f"{name} is {told}")
+    if x.numel() > FEW:
         flat = int(torch.where(where, value.abs(), 0).argmax())
         times = float(x.reshape(-1)[flat]) / float(value.reshape(-1)[flat])
-        if x.numel() > FEW and agrees(times * value):
-            return Cause(PLACE, f"{name} is {times:.6g} times what is expected")
-        order = value.new_empty(x.numel()).scatter_(
+        if trial.agrees(name, times * value):
+            return Cause(Kind.PLACE, f"{name} is {times:.6g} times what is expected")
+        ranked = value.new_empty(x.numel()).scatter_(
             0, x.reshape(-1).argsort(), value.reshape(-1).sort().values
         )
-        if x.numel() > FEW and bool(where.all()) and agrees(order.view(x.shape)):
-            return Cause(PLACE, f"{name} holds what is expected in another order")
+        if bool(where.all()) and trial.agrees(name, ranked.view(x.shape)):
+            return Cause(Kind.PLACE, f"{name} holds what is expected in another order")
     return None
 
 
@@ -118,6 +183,10 @@ def _name_indices(which: torch.Tensor) -> str:
     return f"at {told}" if whole else f"at {len(found)} indices of {told}"
 
 
+def _first(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes[:4])) + (", …" if len(sizes) > 4 else "")
+
+
 def find_block(verdicts: Mapping[int, str], name: str) -> str:
     """At which sizes results are wrong, where that is a matter of whole blocks."""
     wrong = sorted(size for size, verdict in verdicts.items() if verdict == FALSIFIED)
@@ -130,13 +199,10 @@ def find_block(verdicts: Mapping[int, str], name: str) -> str:
             and all(size % block for size in wrong)
         ):
             return (
-                f"right at {name} = {first_words(right)}, wrong at {first_words(wrong)}: at all sizes tried that are no "
+                f"right at {name} = {_first(right)}, wrong at {_first(wrong)}: at all sizes tried that are no "
                 f"multiple of {block}, where a block is filled in part"
             )
     return ""
 
 
-__all__ = [
-    "CONDUCT", "DIGITS", "PLACE", "SHAM", "SIZES", "STATE", "Cause", "Reach", "compare_reach", "describe_grade", "explain_result",
-    "find_block", "find_end",
-]  # fmt: skip
+__all__ = ["Cause", "Kind", "Trial", "describe_grade", "explain", "find_block"]

@@ -15,13 +15,13 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 from verify.accuracy.grade import WORST
-from verify.comparing import cases, causes
-from verify.comparing.causes import Cause
+from verify.comparing import cases
+from verify.comparing.causes import Cause, Kind, Trial, describe_grade, explain, find_block
 from verify.comparing.judging import (
-    GRADIENT,
+    Call,
     Expectation,
     Expecting,
-    Grade,
+    Inputs,
     Misfit,
     NotJudged,
     Results,
@@ -45,11 +45,6 @@ REFUSING = ("shape", "layout")
 """Kinds of which a candidate may support none: an error that it raises is reported, not judged."""
 ODD = 3
 """Results of a timing loop that are kept to be judged, of those that are not as the first."""
-
-EXPLAINED = 1e-3
-"""The share of an error that other inputs leave unexplained, at most, if it comes of them."""
-
-Candidate = Callable[..., Any]
 
 
 class Failed(Exception):  # noqa: N818 said in reports as it stands
@@ -152,7 +147,7 @@ class Comparer:
             self.offences.append("sets torch's global generator to a seed")
         return result
 
-    def run_plainly(self, candidate: Candidate, arguments: Sequence[Any]) -> Results:
+    def run_plainly(self, candidate: Call, arguments: Inputs) -> Results:
         """What the candidate returns, without gradients."""
 
         def work() -> Any:
@@ -169,7 +164,7 @@ class Comparer:
     # One case ------------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def case(self, name: str, kind: str, inputs: Sequence[Any]) -> Iterator[CaseResult]:
+    def case(self, name: str, kind: str, inputs: Inputs) -> Iterator[CaseResult]:
         """A case: what ends it early becomes its verdict."""
         found, began = CaseResult(name, kind, shapes=cases.shapes_of(inputs)), time.perf_counter()
         try:
@@ -194,7 +189,7 @@ class Comparer:
         self,
         name: str,
         kind: str,
-        inputs: Sequence[Any],
+        inputs: Inputs,
         expected: Expectation | None = None,
         pair: Pair | None = None,
     ) -> None:
@@ -205,8 +200,8 @@ class Comparer:
     def attempt(
         self,
         found: CaseResult,
-        arguments: Sequence[Any],
-        inputs: Sequence[Any],
+        arguments: Inputs,
+        inputs: Inputs,
         expected: Expectation | None = None,
         pair: Pair | None = None,
     ) -> tuple[Results, Results, Expectation]:
@@ -221,97 +216,36 @@ class Comparer:
         got = copied(returned)
         expected = expected or expecting.expect(inputs)
 
-        def again(values: Sequence[Any]) -> Results:
+        def again(values: Inputs) -> Results:
             with use_seed(self.report.seed + 1, self.report.device):
                 found: Results = copied(self.run_plainly(candidate, put(arguments, values)))
             return found
 
-        self.judge(found, got, expected, inputs, expecting, again)
+        self.judge(found, Trial(self.names, inputs, got, expected, expecting, again))
         return returned, got, expected
 
-    def judge(
-        self,
-        found: CaseResult,
-        got: Results,
-        expected: Expectation,
-        inputs: Sequence[Any],
-        expecting: Expecting,
-        again: Callable[[Sequence[Any]], Results] | None = None,
-    ) -> None:
+    def judge(self, found: CaseResult, trial: Trial) -> None:
         """Grade results; of the first that are falsified, and the first that are imprecise, look for what explains them."""
-        grade = expecting.grade(got, expected)
+        expecting = trial.expecting
+        grade = expecting.grade(trial.got, trial.expected)
         found.sigma = grade.sigma
         if not grade.passed:
             if grade.sigma > expecting.limit:
-                found.message = f"few entries, as next to a kink of the reference, are off: {causes.describe_grade(grade)}"
+                found.message = (
+                    f"few entries, as next to a kink of the reference, are off: {describe_grade(grade)}"
+                )
             return
-        found.fits = expecting.fit(got, expected, grade.sigma)
-        found.verdict, found.message = IMPRECISE if found.fits else FALSIFIED, causes.describe_grade(grade)
+        found.fits = expecting.fit(trial.got, trial.expected, grade.sigma)
+        found.verdict, found.message = IMPRECISE if found.fits else FALSIFIED, describe_grade(grade)
         if any(each.verdict == found.verdict for each in self.report.cases):
             return
-        if found.fits:
-            cause: Cause | None = Cause(
-                causes.DIGITS, f"errors of {grade.sigma:.2g} σ, as if held in {found.fits}"
-            )
-        else:
-            cause = self.explain(got, expected, grade, inputs, expecting, again)
-        if cause is not None:
-            kind = causes.PLACE if cause.kind == causes.SHAM and found.kind != "given" else cause.kind
+        cause: Cause | None = Cause(Kind.DIGITS, f"errors of {grade.sigma:.2g} σ, as if held in {found.fits}")
+        if not found.fits:
+            with suppress(Failed, NotJudged, Misfit):
+                cause = explain(trial, grade)
+        if cause is not None and (found.fits or cause.kind != Kind.DIGITS):
+            kind = Kind.PLACE if cause.kind == Kind.SHAM and found.kind != "given" else cause.kind
             self.causes.append(Cause(kind, f"{cause.said} ({found.name})"))
-
-    def explain(
-        self,
-        got: Results,
-        expected: Expectation,
-        grade: Grade,
-        inputs: Sequence[Any],
-        expecting: Expecting,
-        again: Callable[[Sequence[Any]], Results] | None,
-    ) -> Cause | None:
-        """What the wrong results of a case are, or come from: the first that is a fact; None where nothing is seen."""
-        name = grade.what
-
-        def agrees(values: torch.Tensor) -> bool:
-            return not bool(expecting.apart({name: got[name]}, {name: values}, expected)[name].any())
-
-        named = dict(zip(self.names, inputs, strict=False))
-        said = causes.explain_result(name, got, expected, named, agrees)
-        if said is not None or again is None or name.startswith(GRADIENT):
-            return said
-        with suppress(Failed, NotJudged, Misfit):
-            second = again(inputs)
-            if not is_same(got, second) and not agrees(second[name]):
-                return Cause(causes.STATE, "gives other results when it is called again with equal inputs")
-            for told, kind, other in cases.alternatives(self.names, inputs):
-                if self._explains(other, name, got, expected, expecting):
-                    return Cause(
-                        causes.SIZES if kind == "padded" else causes.PLACE, f"{name} is as if {told}"
-                    )
-            if end := causes.find_end(grade.wrong[name], name):
-                return Cause(causes.PLACE, end)
-            for told, size, changed in cases.disturbed(self.names, inputs):
-                ours, theirs = (
-                    causes.Reach(expecting.apart(a, b, expected)[name], a[name] != b[name])
-                    for a, b in ((again(changed), got), (expecting.own_at(changed), expected.own))
-                )
-                if reach := causes.compare_reach(ours, theirs, size):
-                    return Cause(causes.PLACE, f"{told} reaches {name} {reach}")
-        return None
-
-    def _explains(
-        self, inputs: Sequence[Any], name: str, got: Results, expected: Expectation, expecting: Expecting
-    ) -> bool:
-        """Whether a wrong result is what the reference says of other inputs: all but a thousandth of the error, at most."""
-        try:
-            value = expecting.value_at(inputs)[name]
-        except (NotJudged, KeyError):
-            return False
-        x, where = got[name], expected.where(name)
-        cut = value[tuple(map(slice, x.shape))] if value.ndim == x.ndim else value
-        if cut.shape != x.shape or not x.is_floating_point():
-            return False
-        left, whole = ((x - each)[where].norm() for each in (cut, expected.values[name]))
-        return bool(left <= EXPLAINED * whole)
 
     # Cases ---------------------------------------------------------------------------------------------------------------
 
@@ -342,7 +276,7 @@ class Comparer:
                 bool((x.isnan() & first[1][name].isfinite() & expected.where(name)).any())
                 for name, x in got.items()
             ):
-                self.causes.insert(0, Cause(causes.STATE, "reads memory that was not initialised"))
+                self.causes.insert(0, Cause(Kind.STATE, "reads memory that was not initialised"))
 
     def _draw_other(self) -> list[Any]:
         """Other inputs of the same kind; given ones that are no draw get other real values."""
@@ -363,7 +297,7 @@ class Comparer:
         elif is_same(held, got):
             if found.verdict != CONFORMS:
                 self.causes.append(
-                    Cause(causes.STATE, "returns the same for other inputs at the same addresses")
+                    Cause(Kind.STATE, "returns the same for other inputs at the same addresses")
                 )
             elif a is not None and b is not None and is_same(a.values, b.values):
                 self._note("the reference returns the same for other inputs: a constant conforms to it")
@@ -416,7 +350,7 @@ class Comparer:
                 self._note(f"the candidate's gradients were not compared: {why}")
                 raise NotJudged(f"no gradients: {why}") from None
             got = {name: x for name, x in got.items() if name in expected.values}
-            self.judge(found, got, expected, self.inputs, self.expecting)
+            self.judge(found, Trial(names, self.inputs, got, expected, self.expecting))
 
     def compare_members(self) -> None:
         """Whether NaN in one member of a batch stays where it stays in the reference."""
@@ -431,13 +365,10 @@ class Comparer:
                     continue
                 finite = torch.isfinite(clean[name])
                 spread = torch.isnan(x) & finite
-                others = (
-                    finite.flatten(1).all(1) if x.ndim > 1 else finite.new_zeros(len(finite) if x.ndim else 1)
-                )
-                if x.ndim > 1 and bool(spread[others].any()):
+                if x.ndim > 1 and bool(spread[finite.flatten(1).all(1)].any()):
                     found.verdict = FALSIFIED
                     found.message = f"NaN in one member of a batch spreads to others in {name}"
-                    self.causes.append(Cause(causes.PLACE, found.message))
+                    self.causes.append(Cause(Kind.PLACE, found.message))
                 elif bool(spread.any()):
                     self._note(
                         f"NaN in one input spreads to {int(spread.sum())} entries of {name} which the reference keeps finite"
@@ -449,14 +380,13 @@ class Comparer:
         most = max(cases.LARGEST, cases.count_entries(self.inputs))
         sizes: dict[Any, int] = named or cases.axis_sizes(self.inputs)
         verdicts: dict[Any, dict[int, str]] = {}
-        for change in cases.other_sizes(sizes, seed):
+        for name, size in cases.other_sizes(sizes, seed):
             if self.over:
                 return
-            (name, size), *_ = change.sizes.items()
             try:
-                pair = self.problem.build(seed, change.sizes) if named else self.pair
+                pair = self.problem.build(seed, {name: size}) if named else self.pair
                 inputs = (
-                    self.problem.draw(seed, change.sizes) if named else cases.resize(self.inputs, change, 0)
+                    self.problem.draw(seed, {name: size}) if named else cases.resize(self.inputs, name, size)
                 )
                 with torch.no_grad():
                     pair.reference(*copied(inputs))
@@ -464,13 +394,13 @@ class Comparer:
                 continue
             if cases.count_entries(inputs) > most:
                 continue
-            label = change.name if named else f"axes of {name} as {size}"
+            label = f"{name} = {size}" if named else f"axes of {name} as {size}"
             self.compare_at(label, "shape", inputs, pair=pair)
             verdicts.setdefault(name, {})[size] = self.report.cases[-1].verdict
         for name, found in verdicts.items():
             found[sizes[name]] = self.report.cases[0].verdict
-            if said := causes.find_block(found, str(name) if named else f"axes of {name}"):
-                self.causes.append(Cause(causes.SIZES, said))
+            if said := find_block(found, str(name) if named else f"axes of {name}"):
+                self.causes.append(Cause(Kind.SIZES, said))
 
     def compare_after_calls(self) -> None:
         """The inputs given, then others at the same addresses, after so many calls as a timing loop makes; in it, results that
@@ -492,14 +422,14 @@ class Comparer:
             self.call(loop)
             for got in odd:
                 if found.verdict == CONFORMS and (expected := self.expected[0]) is not None:
-                    self.judge(found, got, expected, self.inputs, self.expecting)
+                    self.judge(found, Trial(self.names, self.inputs, got, expected, self.expecting))
             for inputs, expected in zip((self.inputs, self.other), self.expected, strict=True):
                 if found.verdict == CONFORMS:
                     arguments = put(arguments, inputs)
                     self.attempt(found, arguments, inputs, expected)
             if found.verdict != CONFORMS and self.report.cases[0].verdict == CONFORMS:
                 self.causes.append(
-                    Cause(causes.STATE, f"right at first, and wrong within or after {calls} calls")
+                    Cause(Kind.STATE, f"right at first, and wrong within or after {calls} calls")
                 )
 
     # All -----------------------------------------------------------------------------------------------------------------
@@ -516,9 +446,9 @@ class Comparer:
         if self.offences:
             told = "; ".join(dict.fromkeys(self.offences))
             self.report.cases.append(CaseResult("what it does besides", "conduct", FALSIFIED, message=told))
-            self.causes.append(Cause(causes.CONDUCT, told))
+            self.causes.append(Cause(Kind.CONDUCT, told))
         if self.report.verdict == FALSIFIED:
-            self.causes = [each for each in self.causes if each.kind != causes.DIGITS]
+            self.causes = [each for each in self.causes if each.kind != Kind.DIGITS]
         self.report.cause = min(self.causes, key=lambda each: each.kind).said if self.causes else ""
         self.report.seconds = time.perf_counter() - self.began
         return built
@@ -564,7 +494,7 @@ def _filled_memory() -> Iterator[None]:
         torch.use_deterministic_algorithms(before[0], warn_only=before[1])
 
 
-def put(arguments: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+def put(arguments: Inputs, values: Inputs) -> list[Any]:
     """The values as arguments: tensors where those lie that are there already, if shapes and types are the same."""
     old, (new, shape) = tree_leaves(arguments), tree_flatten(list(values))
     for place, (x, value) in enumerate(zip(old, new, strict=False)):

@@ -49,6 +49,9 @@ class Misfit(Exception):  # noqa: N818 said in reports as it stands
 
 
 Results = dict[str, torch.Tensor]
+Call = Callable[..., Any]
+Inputs = Sequence[Any]
+Names = Sequence[str] | None
 
 
 def name_results(returned: Any) -> Results:
@@ -80,9 +83,7 @@ def is_same(a: Results, b: Results) -> bool:
     return a.keys() == b.keys() and all(identical(a[name], b[name]) for name in a)
 
 
-def differentiate(
-    call: Callable[..., Any], inputs: Sequence[Any], names: Sequence[str], seed: int
-) -> Results:
+def differentiate(call: Call, inputs: Inputs, names: Sequence[str], seed: int) -> Results:
     """The gradients of what is called by its real inputs and its parameters, for cotangents drawn under the seed.
 
     Raises:
@@ -180,7 +181,7 @@ class Expecting:
         Unusable: the reference cannot be copied.
     """
 
-    def __init__(self, reference: Callable[..., Any], report: Comparison) -> None:
+    def __init__(self, reference: Call, report: Comparison) -> None:
         self.reference = self.wide = reference
         if isinstance(reference, torch.nn.Module):
             try:
@@ -194,7 +195,7 @@ class Expecting:
         self.tf32 = self.tf32 and torch.get_float32_matmul_precision() != "highest"
         self.unmodelled: set[str] = set()
 
-    def own_at(self, inputs: Sequence[Any], names: Sequence[str] | None = None) -> Results:
+    def own_at(self, inputs: Inputs, names: Names = None) -> Results:
         """What the reference returns in the working type.
 
         Raises:
@@ -202,9 +203,7 @@ class Expecting:
         """
         return self._call(self.reference, inputs, names, None)
 
-    def value_at(
-        self, inputs: Sequence[Any], names: Sequence[str] | None = None, mode: Rounding | None = None
-    ) -> Results:
+    def value_at(self, inputs: Inputs, names: Names = None, mode: Rounding | None = None) -> Results:
         """What the reference returns in float64.
 
         Raises:
@@ -213,7 +212,7 @@ class Expecting:
         found = self._call(self.wide, inputs, names, mode or Rounding(self.dtype, None, self.device))
         return {name: x.double() if x.is_floating_point() else x for name, x in found.items()}
 
-    def expect(self, inputs: Sequence[Any], names: Sequence[str] | None = None) -> Expectation:
+    def expect(self, inputs: Inputs, names: Names = None) -> Expectation:
         """What is expected for these inputs; of gradients where the inputs' names are given.
 
         Raises:
@@ -237,13 +236,7 @@ class Expecting:
             raise NotJudged(f"the reference itself is {itself.sigma:.2g} σ off")
         return expected
 
-    def _call(
-        self,
-        call: Callable[..., Any],
-        inputs: Sequence[Any],
-        names: Sequence[str] | None,
-        mode: Rounding | None,
-    ) -> Results:
+    def _call(self, call: Call, inputs: Inputs, names: Names, mode: Rounding | None) -> Results:
         """One call, with copies of the inputs; what it leaves in its buffers is put right."""
         given = copied(list(inputs))
         buffers = dict(call.named_buffers()) if isinstance(call, torch.nn.Module) else {}
@@ -266,7 +259,7 @@ class Expecting:
                 for name, x in buffers.items():
                     x.copy_(before[name])
 
-    def _results(self, call: Callable[..., Any], inputs: list[Any], names: Sequence[str] | None) -> Results:
+    def _results(self, call: Call, inputs: list[Any], names: Names) -> Results:
         if names is not None:
             return differentiate(call, inputs, names, self.seed)
         with torch.no_grad():
@@ -312,33 +305,24 @@ class Expecting:
 
     def _grade(self, got: Results, expected: Expectation, spread: Spread, limit: float) -> Grade:
         worst = Grade()
-        for name, value in expected.values.items():
-            if name not in got:  # a gradient by a weight that the candidate names otherwise
-                continue
-            where, one = expected.where(name), got[name]
-            if not value.is_floating_point():
-                ratio = torch.where(where & (one != value), torch.inf, 0.0)
-                sigma = torch.zeros(())
+        for name in (name for name in expected.values if name in got):  # a weight may be named otherwise
+            value, where, one = expected.values[name], expected.where(name), got[name]
+            if value.is_floating_point():
+                sigma = spread.sigma(name).expand(value.shape)
+                ratio = (one.double() - value).abs_().div_(sigma).nan_to_num_(nan=torch.inf, posinf=torch.inf)
+                ratio = torch.where(where, ratio, 0.0)
             else:
-                sigma = spread.sigma(name)
-                ratio = (one.double() - value).abs_().div_(sigma)
-                ratio = torch.where(where, ratio.nan_to_num_(nan=torch.inf, posinf=torch.inf), 0.0)
-            beyond = ratio > limit
-            count = int(beyond.sum())
-            worst.wrong[name] = beyond
-            worst.passed |= count > expected.rare * ratio.numel()
-            most = float(ratio.max()) if ratio.numel() else 0.0
-            if most > worst.sigma or not worst.what:
-                flat = int(ratio.argmax()) if ratio.numel() else 0
+                sigma, ratio = torch.zeros(value.shape), torch.where(where & (one != value), torch.inf, 0.0)
+            worst.wrong[name] = ratio > limit
+            worst.passed |= int(worst.wrong[name].sum()) > expected.rare * ratio.numel()
+            flat = int(ratio.argmax()) if ratio.numel() else 0
+            most = float(ratio.view(-1)[flat]) if ratio.numel() else -1.0
+            if most > worst.sigma or (not worst.what and most == 0):
                 worst.sigma, worst.what = most, name
-                worst.index = (
-                    tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), ratio.shape))
-                    if ratio.ndim
-                    else ()
+                worst.index = tuple(map(int, torch.unravel_index(torch.tensor(flat), ratio.shape)))
+                worst.got, worst.expected, worst.spread = (
+                    float(x.reshape(-1)[flat]) for x in (one, value, sigma)
                 )
-                if ratio.numel():
-                    worst.got, worst.expected = float(one.reshape(-1)[flat]), float(value.reshape(-1)[flat])
-                    worst.spread = float(sigma.expand(value.shape).reshape(-1)[flat])
         return worst
 
 
@@ -348,22 +332,20 @@ def check_kinds(got: Results, own: Mapping[str, torch.Tensor]) -> None:
     Raises:
         Misfit: they are not.
     """
-    if missing := [name for name in own if name not in got and not name.startswith(GRADIENT)]:
+    outputs, mine = ({name for name in each if not name.startswith(GRADIENT)} for each in (own, got))
+    if missing := sorted(outputs - mine):
         raise Misfit(f"returns no {missing[0]}; the reference does")
-    if more := [name for name in got if name not in own and not name.startswith(GRADIENT)]:
+    if more := sorted(mine - outputs):
         raise Misfit(f"returns {more[0]}, which the reference does not")
-    for name, x in ((name, x) for name, x in got.items() if name in own):
+    for name in sorted(own.keys() & got.keys()):
         for what in ("shape", "dtype", "device"):
-            mine, theirs = getattr(x, what), getattr(own[name], what)
-            if mine != theirs and not (what == "device" and mine.type == theirs.type):
-                told = [
-                    tuple(each) if what == "shape" else str(each).removeprefix("torch.")
-                    for each in (mine, theirs)
-                ]
+            a, b = getattr(got[name], what), getattr(own[name], what)
+            if a != b and not (what == "device" and a.type == b.type):
+                told = [str(tuple(x) if what == "shape" else x).removeprefix("torch.") for x in (a, b)]
                 raise Misfit(f"{name} has {what} {told[0]}; the reference's has {told[1]}")
 
 
-def working_dtype(inputs: Sequence[Any], reference: Callable[..., Any]) -> str:
+def working_dtype(inputs: Inputs, reference: Call) -> str:
     """The type in which is computed: of the first real input, or parameter; float32 where all are integers.
 
     Raises:
@@ -381,6 +363,6 @@ def working_dtype(inputs: Sequence[Any], reference: Callable[..., Any]) -> str:
 
 
 __all__ = [
-    "GRADIENT", "Expectation", "Expecting", "Grade", "Misfit", "NotJudged", "Results", "copied", "differentiate", "is_same",
-    "name_results", "working_dtype",
+    "GRADIENT", "Call", "Expectation", "Expecting", "Grade", "Inputs", "Misfit", "NotJudged", "Results", "copied",
+    "differentiate", "is_same", "name_results", "working_dtype",
 ]  # fmt: skip

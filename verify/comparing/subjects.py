@@ -69,7 +69,8 @@ class Problem:
     ) -> None:
         self.dtype, self.device = dtype, device
         self.names = [
-            _name(each, default) for each, default in zip((reference, candidate), DEFAULTS, strict=True)
+            name_callable(each, default)
+            for each, default in zip((reference, candidate), DEFAULTS, strict=True)
         ]
         self.reference, self.module = _load(reference, DEFAULTS[0])
         self._candidate = candidate
@@ -189,12 +190,12 @@ def _load(where: Any, default: str) -> tuple[Any, ModuleType | None]:
     return found, module
 
 
-def _name(of: Any, default: str) -> str:
+def name_callable(of: Any, default: str = "") -> str:
+    """What a callable, or one that is named, is called in reports."""
     if isinstance(of, str):
-        return of if ":" in of else f"{of}:{default}"
-    if isinstance(of, torch.nn.Module):
-        return type(of).__qualname__
-    return str(getattr(of, "__qualname__", type(of).__name__)).rpartition(">.")[2]
+        return of if ":" in of else f"{of}:{default}".rstrip(":")
+    named = of if hasattr(of, "__qualname__") else type(of)
+    return str(named.__qualname__).rpartition(">.")[2]
 
 
 def name_inputs(call: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
@@ -213,4 +214,4 @@ def base_name(where: str) -> str:
     return f"{Path(file).name}{colon}{attribute}" if colon else where
 
 
-__all__ = ["Pair", "Problem", "base_name", "name_inputs"]
+__all__ = ["Pair", "Problem", "base_name", "name_callable", "name_inputs"]
