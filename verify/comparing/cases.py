@@ -91,11 +91,6 @@ def resize(inputs: Sequence[Any], old: int, new: int) -> list[Any]:
     return tree_map(other, list(inputs))  # type: ignore[no-any-return]
 
 
-def count_entries(inputs: Sequence[Any]) -> int:
-    """How many entries all tensors have."""
-    return sum(map(math.prod, shapes_of(inputs)))
-
-
 def alternatives(names: Sequence[str], inputs: Sequence[Any]) -> Iterator[tuple[str, str, list[Any]]]:
     """Other inputs, of which a wrong kernel may have computed the result, what that says, and its kind: a mask that hides
     nothing or all, a scale that is forgotten or applied twice, and axes padded with zeros to whole blocks, or to a power of two.
@@ -160,6 +155,6 @@ def shapes_of(inputs: Sequence[Any]) -> list[list[int]]:
 
 
 __all__ = [
-    "LARGEST", "LAYOUTS", "REGIMES", "alternatives", "axis_sizes", "count_entries", "disturbed", "draw_regime",
+    "LARGEST", "LAYOUTS", "REGIMES", "alternatives", "axis_sizes", "disturbed", "draw_regime",
     "other_sizes", "resize", "shapes_of", "spoil_entry",
 ]  # fmt: skip

@@ -51,15 +51,6 @@ class Reach(NamedTuple):
     touched: torch.Tensor
 
 
-def describe_grade(grade: Grade) -> str:
-    """Where the largest error is, in a line."""
-    at = f"[{', '.join(map(str, grade.index))}]" if grade.index else ""
-    size = f"{grade.sigma:.2g} σ" if grade.sigma < float("inf") else "not to be measured"
-    return (
-        f"{grade.what}{at} is {grade.got:.9g}; expected {grade.expected:.9g} ± {grade.spread:.2g} (σ): {size}"
-    )
-
-
 @dataclass
 class Trial:
     """A call of the candidate: what it was called with and returned, what was expected, and how to call it with other inputs."""
@@ -205,4 +196,4 @@ def find_block(verdicts: Mapping[int, str], name: str) -> str:
     return ""
 
 
-__all__ = ["Cause", "Kind", "Trial", "describe_grade", "explain", "find_block"]
+__all__ = ["Cause", "Kind", "Trial", "explain", "find_block"]

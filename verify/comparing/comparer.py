@@ -4,6 +4,7 @@ nor memory that was freed holds it. What it does besides computing is watched, s
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,7 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflat
 
 from verify.accuracy.grade import WORST
 from verify.comparing import cases
-from verify.comparing.causes import Cause, Kind, Trial, describe_grade, explain, find_block
+from verify.comparing.causes import Cause, Kind, Trial, explain, find_block
 from verify.comparing.judging import (
     Call,
     Expectation,
@@ -52,14 +53,7 @@ class Failed(Exception):  # noqa: N818 said in reports as it stands
 
 
 class Comparer:
-    """One comparison.
-
-    Args:
-        problem: the reference, loaded, and the candidate, which is not.
-        report: what is found is written there.
-        kinds: which cases are tried beside the inputs given.
-        time_limit: seconds after which no further case is begun.
-    """
+    """One comparison of a loaded reference with a candidate, which is not loaded yet; what is found goes into the report."""
 
     def __init__(
         self, problem: Problem, report: Comparison, kinds: Collection[str], time_limit: float | None
@@ -221,7 +215,8 @@ class Comparer:
                 found: Results = copied(self.run_plainly(candidate, put(arguments, values)))
             return found
 
-        self.judge(found, Trial(self.names, inputs, got, expected, expecting, again))
+        values = copied(inputs) if arguments is inputs else inputs  # since it is called again where these lie
+        self.judge(found, Trial(self.names, values, got, expected, expecting, again))
         return returned, got, expected
 
     def judge(self, found: CaseResult, trial: Trial) -> None:
@@ -231,19 +226,19 @@ class Comparer:
         found.sigma = grade.sigma
         if not grade.passed:
             if grade.sigma > expecting.limit:
-                found.message = (
-                    f"few entries, as next to a kink of the reference, are off: {describe_grade(grade)}"
-                )
+                found.message = f"few entries, as next to a kink of the reference, are off: {grade.said}"
             return
         found.fits = expecting.fit(trial.got, trial.expected, grade.sigma)
-        found.verdict, found.message = IMPRECISE if found.fits else FALSIFIED, describe_grade(grade)
+        found.verdict, found.message = IMPRECISE if found.fits else FALSIFIED, grade.said
         if any(each.verdict == found.verdict for each in self.report.cases):
             return
-        cause: Cause | None = Cause(Kind.DIGITS, f"errors of {grade.sigma:.2g} σ, as if held in {found.fits}")
-        if not found.fits:
+        cause = None
+        if found.fits:
+            cause = Cause(Kind.DIGITS, f"errors of {grade.sigma:.2g} σ, as if held in {found.fits}")
+        else:
             with suppress(Failed, NotJudged, Misfit):
                 cause = explain(trial, grade)
-        if cause is not None and (found.fits or cause.kind != Kind.DIGITS):
+        if cause is not None:
             kind = Kind.PLACE if cause.kind == Kind.SHAM and found.kind != "given" else cause.kind
             self.causes.append(Cause(kind, f"{cause.said} ({found.name})"))
 
@@ -343,9 +338,8 @@ class Comparer:
             except NotJudged as why:
                 raise NotJudged(f"of the reference, {why}") from None
             try:
-                got = self.call(
-                    partial(differentiate, self.pair.candidate, self.inputs, names, self.report.seed)
-                )
+                work = partial(differentiate, self.pair.candidate, self.inputs, names, self.report.seed)
+                got = self.call(work)
             except (Failed, NotJudged) as why:
                 self._note(f"the candidate's gradients were not compared: {why}")
                 raise NotJudged(f"no gradients: {why}") from None
@@ -377,7 +371,7 @@ class Comparer:
     def compare_shapes(self) -> None:
         """Other sizes, one at a time, at which kernels that work in blocks have their ends."""
         named, seed = self.problem.sizes, self.report.seed
-        most = max(cases.LARGEST, cases.count_entries(self.inputs))
+        most = max(cases.LARGEST, sum(map(math.prod, cases.shapes_of(self.inputs))))
         sizes: dict[Any, int] = named or cases.axis_sizes(self.inputs)
         verdicts: dict[Any, dict[int, str]] = {}
         for name, size in cases.other_sizes(sizes, seed):
@@ -392,7 +386,7 @@ class Comparer:
                     pair.reference(*copied(inputs))
             except Exception:  # not a size of the reference
                 continue
-            if cases.count_entries(inputs) > most:
+            if sum(map(math.prod, cases.shapes_of(inputs))) > most:
                 continue
             label = f"{name} = {size}" if named else f"axes of {name} as {size}"
             self.compare_at(label, "shape", inputs, pair=pair)

@@ -152,20 +152,14 @@ class Grade:
 
     Attributes:
         sigma: in σ; infinite for what is not finite, or no number.
-        what: of which result, and at which index.
-        got, expected, spread: what is there, and the σ of it.
-        fits: the coarser type whose arithmetic makes such errors, if the limit is passed.
-        wrong: for each result where the limit is passed.
+        what, said: of which result, and in a line where it is, what is there and what was expected.
         passed: whether the limit is passed by more entries than may be.
+        wrong: for each result where the limit is passed.
     """
 
     sigma: float = 0.0
     what: str = ""
-    index: tuple[int, ...] = ()
-    got: float = 0.0
-    expected: float = 0.0
-    spread: float = 0.0
-    fits: str = ""
+    said: str = ""
     passed: bool = False
     wrong: dict[str, torch.Tensor] = field(default_factory=dict)
 
@@ -318,11 +312,13 @@ class Expecting:
             flat = int(ratio.argmax()) if ratio.numel() else 0
             most = float(ratio.view(-1)[flat]) if ratio.numel() else -1.0
             if most > worst.sigma or (not worst.what and most == 0):
+                index = torch.unravel_index(torch.tensor(flat), ratio.shape)
+                at = f"[{', '.join(str(int(i)) for i in index)}]" if index else ""
+                there, wanted, spread_there = (float(x.reshape(-1)[flat]) for x in (one, value, sigma))
                 worst.sigma, worst.what = most, name
-                worst.index = tuple(map(int, torch.unravel_index(torch.tensor(flat), ratio.shape)))
-                worst.got, worst.expected, worst.spread = (
-                    float(x.reshape(-1)[flat]) for x in (one, value, sigma)
-                )
+                worst.said = f"{name}{at} is {there:.9g}; expected {wanted:.9g}"
+                if most < float("inf"):
+                    worst.said += f" ± {spread_there:.2g} (σ): {most:.2g} σ"
         return worst
 
 

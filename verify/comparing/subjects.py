@@ -44,15 +44,7 @@ class Pair:
 
 
 class Problem:
-    """Where both come from.
-
-    Args:
-        reference: a function, a module, its class, or ``file.py:name``.
-        candidate: the same.
-        inputs: a list, or a function that draws one; None: the ``get_inputs`` of the reference's file.
-        init_inputs: what classes are built with; None: the file's ``get_init_inputs``, or nothing.
-        dtype: to which real inputs and weights are converted; None: as they are.
-        device: where all is computed.
+    """Where both come from, as :func:`verify.compare` is told.
 
     Raises:
         Unusable: something cannot be loaded, or there are no inputs.
@@ -68,10 +60,7 @@ class Problem:
         device: str = "cpu",
     ) -> None:
         self.dtype, self.device = dtype, device
-        self.names = [
-            name_callable(each, default)
-            for each, default in zip((reference, candidate), DEFAULTS, strict=True)
-        ]
+        self.names = [name_callable(*each) for each in zip((reference, candidate), DEFAULTS, strict=True)]
         self.reference, self.module = _load(reference, DEFAULTS[0])
         self._candidate = candidate
         self.inputs = inputs if inputs is not None else getattr(self.module, "get_inputs", None)
@@ -89,10 +78,8 @@ class Problem:
         """
         self.candidate, module = _load(self._candidate, DEFAULTS[1])
         found = module or sys.modules.get(getattr(self.candidate, "__module__", "") or "")
-        file = getattr(getattr(self.candidate, "__code__", None), "co_filename", None) or getattr(
-            found, "__file__", ""
-        )
-        self.candidate_file = str(file or "")
+        file = getattr(getattr(self.candidate, "__code__", None), "co_filename", None)
+        self.candidate_file = str(file or getattr(found, "__file__", None) or "")
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -106,11 +93,8 @@ class Problem:
         }
         if found or self.module is None or not hasattr(self.inputs, "__code__"):
             return found
-        read = [
-            *self.inputs.__code__.co_names,
-            *getattr(self.init_inputs, "__code__", self.inputs.__code__).co_names,
-        ]
-        values = {name: vars(self.module).get(name) for name in dict.fromkeys(read)}
+        codes = self.inputs.__code__, getattr(self.init_inputs, "__code__", self.inputs.__code__)
+        values = {name: vars(self.module).get(name) for code in codes for name in code.co_names}
         return {name: value for name, value in values.items() if type(value) is int and value > 0}
 
     @contextmanager
@@ -136,14 +120,19 @@ class Problem:
             raise Unusable(f"{self.names[0]}: expected get_inputs to give a list; got {type(drawn).__name__}")
         if any(isinstance(x, torch.Tensor) and x.layout != torch.strided for x in tree_leaves(drawn)):
             raise Unusable(f"{self.names[0]}: expected dense tensors as inputs; got a sparse one")
-        return [self._move(each) for each in drawn]
+
+        def move(x: Any) -> Any:
+            if not isinstance(x, torch.Tensor):
+                return x
+            return x.detach().to(self.device, self.dtype if x.is_floating_point() else None)
+
+        return tree_map(move, list(drawn))  # type: ignore[no-any-return]
 
     def build(self, seed: int, sizes: Mapping[str, int] | None = None) -> Pair:
         """Both, built under one seed; the candidate has the reference's weights."""
-        reference, candidate = (
-            self._build(each, seed, sizes or {}) for each in (self.reference, self.candidate)
+        pair = Pair(
+            self._build(self.reference, seed, sizes or {}), self._build(self.candidate, seed, sizes or {})
         )
-        pair = Pair(reference, candidate)
         if isinstance(pair.reference, torch.nn.Module) and isinstance(pair.candidate, torch.nn.Module):
             own, state = pair.candidate.state_dict(), pair.reference.state_dict()
             same = {name: x for name, x in state.items() if name in own and own[name].shape == x.shape}
@@ -164,14 +153,6 @@ class Problem:
         if isinstance(made, torch.nn.Module):
             made = made.to(device=self.device, dtype=self.dtype) if self.dtype else made.to(self.device)
         return made  # type: ignore[no-any-return]
-
-    def _move(self, value: Any) -> Any:
-        def move(x: Any) -> Any:
-            if not isinstance(x, torch.Tensor):
-                return x
-            return x.detach().to(self.device, self.dtype if x.is_floating_point() else None)
-
-        return tree_map(move, value)
 
 
 def _load(where: Any, default: str) -> tuple[Any, ModuleType | None]:
