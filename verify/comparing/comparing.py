@@ -9,7 +9,7 @@ from typing import Any
 from verify.comparing.comparer import Comparer
 from verify.comparing.report import CaseResult, Comparison
 from verify.comparing.statement import hold_to_statement
-from verify.comparing.subjects import Problem, base_name, name_callable
+from verify.comparing.subjects import DEFAULTS, Problem, base_name, name_callable
 from verify.faults import Unusable, complaint
 from verify.inputs.dtypes import DTYPES
 from verify.limits import CALLS, CASE_KINDS
@@ -76,7 +76,8 @@ def compare(
 
 def lose(lost: Lost, asked: Mapping[str, Any]) -> Comparison:
     """What is said where the process has ended in which all was done: falsified, if a call of the candidate has ended it."""
-    names = [base_name(name_callable(asked[each])) for each in ("reference", "candidate")]
+    both = zip((asked["reference"], asked["candidate"]), DEFAULTS, strict=True)
+    names = [base_name(name_callable(*each)) for each in both]
     options = {name: asked[name] for name in ("device", "seed", "sigmas", "calls")}
     found = Comparison(names[0], names[1], asked["dtype"] or "", **options)
     verdict = FALSIFIED if lost.by_call else INCONCLUSIVE

@@ -310,7 +310,7 @@ class Expecting:
             worst.wrong[name] = ratio > limit
             worst.passed |= int(worst.wrong[name].sum()) > expected.rare * ratio.numel()
             flat = int(ratio.argmax()) if ratio.numel() else 0
-            most = float(ratio.view(-1)[flat]) if ratio.numel() else -1.0
+            most = float(ratio.reshape(-1)[flat]) if ratio.numel() else -1.0
             if most > worst.sigma or (not worst.what and most == 0):
                 index = torch.unravel_index(torch.tensor(flat), ratio.shape)
                 at = f"[{', '.join(str(int(i)) for i in index)}]" if index else ""

@@ -171,10 +171,10 @@ def _load(where: Any, default: str) -> tuple[Any, ModuleType | None]:
     return found, module
 
 
-def name_callable(of: Any, default: str = "") -> str:
+def name_callable(of: Any, default: str) -> str:
     """What a callable, or one that is named, is called in reports."""
     if isinstance(of, str):
-        return of if ":" in of else f"{of}:{default}".rstrip(":")
+        return of if ":" in of else f"{of}:{default}"
     named = of if hasattr(of, "__qualname__") else type(of)
     return str(named.__qualname__).rpartition(">.")[2]
 
@@ -195,4 +195,4 @@ def base_name(where: str) -> str:
     return f"{Path(file).name}{colon}{attribute}" if colon else where
 
 
-__all__ = ["Pair", "Problem", "base_name", "name_callable", "name_inputs"]
+__all__ = ["DEFAULTS", "Pair", "Problem", "base_name", "name_callable", "name_inputs"]
