@@ -49,5 +49,4 @@ def record_lost(given: argparse.Namespace, status: int, lost: Lost) -> None:
     """Write what was asked for, where the process that compared is gone."""
     from verify.comparing.comparing import lose
 
-    options = {name: getattr(given, name) for name in ("seed", "sigmas", "calls", "dtype", "device")}
-    record(given, lose(lost, given.reference, given.where, **options))
+    record(given, lose(lost, {**vars(given), "candidate": given.where}))

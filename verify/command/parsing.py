@@ -328,6 +328,7 @@ def parser() -> Parser:
         "compare a candidate with a reference in PyTorch that need not be stated (KernelBench's contract): a grade in sigma",
         "  attnspec compare reference.py:Model candidate.py:ModelNew\n"
         "  attnspec compare reference.py candidate.py --dtype bfloat16 --calls 5000 --json found.json\n\n"
+        "all is done in a process of its own: a crash or a hang is a verdict;\n"
         "what is imprecise ends with 1 here, as what is falsified\n\n"
         "JSON (--json F): {schema_version, command, verdict, headline, reference, candidate, dtype, device, seed, sigmas,\n"
         "calls, cause, cases, notes, formula, seconds, sigma, versions}; verify/comparing/comparison.schema.json describes it",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._pytree import tree_leaves, tree_map
 
 from verify.inputs import layouts
 from verify.inputs.regimes import DATA, PARAMETER, Random, Reals, Regime, Shape
@@ -19,17 +20,11 @@ def _sparse(random: Random, shape: Shape) -> Reals:
 
 
 _NAMED = {regime.name: regime for regime in (*PARAMETER, *DATA)}
-REGIMES: tuple[Regime, ...] = (
-    *(
-        _NAMED[name]
-        for name in ("unit normal", "large mean", "large scale", "tiny variance", "zeros", "constant rows")
-    ),
-    *(
-        _NAMED[name]
-        for name in ("ties", "one large entry", "mixed scales", "small scale", "scale 10³", "one-hot rows")
-    ),
-    Regime("sparse", _sparse),
-)
+_CHOSEN = (
+    "unit normal", "large mean", "large scale", "tiny variance", "zeros", "constant rows", "ties", "one large entry",
+    "mixed scales", "small scale", "scale 10³", "one-hot rows",
+)  # fmt: skip
+REGIMES: tuple[Regime, ...] = (*(_NAMED[name] for name in _CHOSEN), Regime("sparse", _sparse))
 """How real inputs are drawn, those first that tell most; integers and booleans stay as they are given."""
 LAYOUTS = (layouts.with_gaps, layouts.store_transposed, layouts.further_on)
 """How the given inputs lie in memory."""
@@ -40,28 +35,20 @@ LARGEST = 1 << 22
 """Entries of all inputs together, beyond which another shape is not tried, unless the given ones have more."""
 
 
-@dataclass(frozen=True)
-class Resized:
-    """Other sizes: by name, as a module has them, or of every axis that has a size."""
-
-    name: str
-    sizes: dict[Any, int]
-
-
 def draw_regime(regime: Regime, inputs: Sequence[Any], seed: int) -> list[Any]:
     """Inputs of the same shapes and types, the real ones drawn anew."""
     random = np.random.default_rng((seed, sum(map(ord, regime.name))))
 
     def draw(x: Any) -> Any:
-        if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+        if not _is_real(x):
             return x
         drawn = torch.from_numpy(np.array(regime.draw(random, tuple(x.shape)), dtype=np.float64))
         return drawn.to(x.device, x.dtype)
 
-    return [draw(x) for x in inputs]
+    return tree_map(draw, list(inputs))  # type: ignore[no-any-return]
 
 
-def other_sizes(sizes: dict[Any, int], seed: int, most: int = 6) -> Iterator[Resized]:
+def other_sizes(sizes: dict[Any, int], seed: int, most: int = 6) -> Iterator[tuple[Any, int]]:
     """For each size others, at which kernels that work in blocks have their ends: one of them changed at a time.
 
     One less and one more than it is, 1, the next multiple of 16; and some that the seed chooses of one less and one more than
@@ -74,25 +61,24 @@ def other_sizes(sizes: dict[Any, int], seed: int, most: int = 6) -> Iterator[Res
         drawn = [*random.permutation(near)[: most - 4], *random.permutation(primes)[:1]]
         for other in dict.fromkeys([size - 1, size + 1, 1, size // 16 * 16 + 16, *map(int, drawn)]):
             if other >= 1 and other != size:
-                yield Resized(f"{name} = {other}", {name: other})
+                yield name, other
 
 
 def axis_sizes(inputs: Sequence[Any]) -> dict[int, int]:
     """The sizes that axes of tensors have: axes of equal sizes are taken for the same."""
-    found = [size for x in inputs if isinstance(x, torch.Tensor) for size in x.shape if size > 1]
+    found = [size for shape in shapes_of(inputs) for size in shape if size > 1]
     return {size: size for size in dict.fromkeys(found)}
 
 
-def resize(inputs: Sequence[Any], change: Resized, seed: int) -> list[Any]:
+def resize(inputs: Sequence[Any], old: int, new: int) -> list[Any]:
     """The inputs with every axis of one size in another: cut, or continued from the beginning, real ones with new values."""
-    (old, new), *_ = change.sizes.items()
 
     def other(x: Any) -> Any:
         if not isinstance(x, torch.Tensor) or old not in x.shape:
             return x
         if x.is_floating_point() and new > old:
             shape = [new if size == old else size for size in x.shape]
-            generator = torch.Generator().manual_seed(seed)
+            generator = torch.Generator().manual_seed(0)
             scale, mean = (
                 (float(x.double().std(correction=0)), float(x.double().mean())) if x.numel() else (1.0, 0.0)
             )
@@ -102,23 +88,61 @@ def resize(inputs: Sequence[Any], change: Resized, seed: int) -> list[Any]:
                 x = x.index_select(axis, torch.arange(new, device=x.device) % old)
         return x
 
-    return [other(x) for x in inputs]
+    return tree_map(other, list(inputs))  # type: ignore[no-any-return]
 
 
-def count_entries(inputs: Sequence[Any]) -> int:
-    """How many entries all tensors have."""
-    return sum(x.numel() for x in inputs if isinstance(x, torch.Tensor))
+def alternatives(names: Sequence[str], inputs: Sequence[Any]) -> Iterator[tuple[str, str, list[Any]]]:
+    """Other inputs, of which a wrong kernel may have computed the result, what that says, and its kind: a mask that hides
+    nothing or all, a scale that is forgotten or applied twice, and axes padded with zeros to whole blocks, or to a power of two.
+    """
+    sizes = axis_sizes(inputs)
+    for place, (name, x) in enumerate(zip(names, inputs, strict=True)):
+        others: list[tuple[str, str, Any]] = []
+        if isinstance(x, torch.Tensor) and x.dtype == torch.bool:
+            others = [("mask", f"were {one} everywhere", torch.full_like(x, one)) for one in (True, False)]
+        if _is_real(x):
+            others += [("scale", f"were multiplied by √{size}", x * math.sqrt(size)) for size in sizes]
+            others += [("scale", f"were multiplied by 1/√{size}", x / math.sqrt(size)) for size in sizes]
+        for kind, told, other in others:
+            yield kind, f"{name} {told}", [*inputs[:place], other, *inputs[place + 1 :]]
+    for size in sizes:
+        for longer in sorted(
+            {1 << (size - 1).bit_length(), *(-(-size // block) * block for block in BLOCKS)}
+        ):
+            if size < longer <= 2 * size + BLOCKS[0]:
+                told = f"the zeros that pad {size} to {longer} counted"
+                yield "padded", told, tree_map(partial(_pad, size=size, longer=longer), list(inputs))
 
 
-def lay_out(layout: Callable[[Any], Any], inputs: Sequence[Any]) -> list[Any]:
-    """The inputs, stored otherwise."""
-    return [layout(x) for x in inputs]
+def _pad(x: Any, size: int, longer: int) -> Any:
+    if not isinstance(x, torch.Tensor) or size not in x.shape:
+        return x
+    padded = x.new_zeros([longer if each == size else each for each in x.shape])
+    padded[tuple(map(slice, x.shape))] = x
+    return padded
+
+
+def disturbed(names: Sequence[str], inputs: Sequence[Any]) -> Iterator[tuple[str, int, list[Any]]]:
+    """The inputs with other values at one index of one axis of a real one, in the middle or at the end; what was changed, and
+    how long the axis is.
+    """
+    for place, (name, x) in enumerate(zip(names, inputs, strict=True)):
+        for axis, size in enumerate(x.shape if _is_real(x) else ()):
+            for index in dict.fromkeys((size // 2, size - 1)) if size > 1 else ():
+                other = x.clone()
+                other.select(axis, index).mul_(-0.5).add_(1)
+                changed = [*inputs[:place], other, *inputs[place + 1 :]]
+                yield f"{name} at index {index} of axis {axis}", size, changed
+
+
+def _is_real(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.is_floating_point()
 
 
 def spoil_entry(inputs: Sequence[Any]) -> list[Any] | None:
     """The inputs with NaN in one entry of the first real one of several members; None where there is none."""
     for place, x in enumerate(inputs):
-        if isinstance(x, torch.Tensor) and x.is_floating_point() and x.ndim and len(x) > 1 and x.numel():
+        if _is_real(x) and x.ndim and len(x) > 1 and x.numel():
             spoilt = x.clone()
             spoilt[tuple(size // 2 for size in x.shape)] = math.nan
             return [*inputs[:place], spoilt, *inputs[place + 1 :]]
@@ -127,10 +151,10 @@ def spoil_entry(inputs: Sequence[Any]) -> list[Any] | None:
 
 def shapes_of(inputs: Sequence[Any]) -> list[list[int]]:
     """The shapes of all tensors."""
-    return [list(x.shape) for x in inputs if isinstance(x, torch.Tensor)]
+    return [list(x.shape) for x in tree_leaves(list(inputs)) if isinstance(x, torch.Tensor)]
 
 
 __all__ = [
-    "LARGEST", "LAYOUTS", "REGIMES", "Resized", "axis_sizes", "count_entries", "draw_regime", "lay_out", "other_sizes", "resize",
-    "shapes_of", "spoil_entry",
+    "LARGEST", "LAYOUTS", "REGIMES", "alternatives", "axis_sizes", "disturbed", "draw_regime",
+    "other_sizes", "resize", "shapes_of", "spoil_entry",
 ]  # fmt: skip

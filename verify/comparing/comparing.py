@@ -9,7 +9,7 @@ from typing import Any
 from verify.comparing.comparer import Comparer
 from verify.comparing.report import CaseResult, Comparison
 from verify.comparing.statement import hold_to_statement
-from verify.comparing.subjects import Problem, base_name
+from verify.comparing.subjects import DEFAULTS, Problem, base_name, name_callable
 from verify.faults import Unusable, complaint
 from verify.inputs.dtypes import DTYPES
 from verify.limits import CALLS, CASE_KINDS
@@ -56,70 +56,51 @@ def compare(
     Raises:
         Unusable: something cannot be loaded; the reference draws, depends on earlier calls, or cannot be copied.
     """
+    asked = dict(locals(), isolate=False)
     if unknown := [each for each in kinds if each not in CASE_KINDS]:
         raise Unusable(f"kinds: expected some of {', '.join(CASE_KINDS)}; got {unknown[0]!r}")
     if dtype is not None and dtype not in DTYPES:
         raise Unusable(f"dtype: expected one of {', '.join(DTYPES)}; got {dtype!r}")
-    given = {
-        "inputs": inputs,
-        "init_inputs": init_inputs,
-        "seed": seed,
-        "sigmas": sigmas,
-        "calls": calls,
-        "dtype": dtype,
-    }
+    if calls < 0 or (sigmas is not None and not sigmas > 0):
+        raise Unusable(f"expected calls of at least 0, and sigmas above 0; got {calls} and {sigmas}")
     if isolate:
-        return _compare_isolated(
-            reference,
-            candidate,
-            {**given, "device": device, "kinds": kinds, "time_limit": time_limit, "formula": formula},
-        )
-    problem = Problem(
-        reference, candidate, inputs, init_inputs, None if dtype is None else DTYPES[dtype], device
-    )
-    named = [base_name(each) for each in problem.names]
-    report = Comparison(named[0], named[1], "", device, seed, sigmas, calls)
+        return _compare_isolated(asked)
+    problem = Problem(reference, candidate, inputs, init_inputs, DTYPES[dtype] if dtype else None, device)
+    names = [base_name(each) for each in problem.names]
+    report = Comparison(names[0], names[1], "", device, seed, sigmas, calls)
     comparer = Comparer(problem, report, kinds, time_limit)
     if comparer.run() and formula is not None:
         hold_to_statement(report, comparer.pair, formula)
     return report
 
 
-def lose(lost: Lost, reference: str, candidate: str, **options: Any) -> Comparison:
+def lose(lost: Lost, asked: Mapping[str, Any]) -> Comparison:
     """What is said where the process has ended in which all was done: falsified, if a call of the candidate has ended it."""
-    asked = {"device": "cpu", "seed": 0, "sigmas": None, "calls": CALLS, **options}
-    found = Comparison(reference, candidate, str(options.get("dtype") or ""), **{x: asked[x] for x in ASKED})
+    both = zip((asked["reference"], asked["candidate"]), DEFAULTS, strict=True)
+    names = [base_name(name_callable(*each)) for each in both]
+    options = {name: asked[name] for name in ("device", "seed", "sigmas", "calls")}
+    found = Comparison(names[0], names[1], asked["dtype"] or "", **options)
     verdict = FALSIFIED if lost.by_call else INCONCLUSIVE
     found.cases.append(CaseResult("the process", "conduct", verdict, message=lost.how))
     return found
 
 
-ASKED = ("device", "seed", "sigmas", "calls")
-"""Options that a comparison repeats."""
-
-
-def _compare_isolated(reference: Any, candidate: Any, options: Mapping[str, Any]) -> Comparison:
+def _compare_isolated(asked: Mapping[str, Any]) -> Comparison:
     try:
-        work = pickle.dumps((reference, candidate, options))
+        work = pickle.dumps(asked)
     except Exception as error:
-        raise Unusable(
-            f"isolate=True: expected what another process can import; got {complaint(error)}"
-        ) from None
-    lost = run_task(_compare_handed_over, work, patience(options))
+        said = f"isolate=True: expected what another process can import; got {complaint(error)}"
+        raise Unusable(said) from None
+    lost = run_task(_compare_handed_over, work, patience(asked))
     if not isinstance(lost, Lost):
         return lost
     if lost.error is not None:
         raise lost.error if isinstance(lost.error, Unusable) else Unusable(f"isolate=True: {lost.how}")
-    names = [
-        str(each if isinstance(each, str) else getattr(each, "__qualname__", each))
-        for each in (reference, candidate)
-    ]
-    return lose(lost, names[0], names[1], **options)
+    return lose(lost, asked)
 
 
 def _compare_handed_over(work: bytes) -> Comparison:
-    reference, candidate, options = pickle.loads(work)
-    return compare(reference, candidate, **options)
+    return compare(**pickle.loads(work))
 
 
 __all__ = ["compare", "lose"]

@@ -7,18 +7,23 @@ the reference itself is further off than is allowed says nothing.
 
 from __future__ import annotations
 
+import copy
+import warnings
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._pytree import keystr, tree_flatten_with_path
+from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves, tree_map
 
 from spec.language.evaluation.precision import FORMATS
 from verify.accuracy.grade import WORST
 from verify.comparing.noise import Rounding, Spread, in_parts
+from verify.comparing.report import Comparison
 from verify.faults import Unusable, complaint
 from verify.inputs.dtypes import NAMES
+from verify.subject.returned import identical
 
 FEW, MANY = 2, 16
 """Samples of the spread: at first, and where an error is not far below the limit."""
@@ -44,10 +49,13 @@ class Misfit(Exception):  # noqa: N818 said in reports as it stands
 
 
 Results = dict[str, torch.Tensor]
+Call = Callable[..., Any]
+Inputs = Sequence[Any]
+Names = Sequence[str] | None
 
 
 def name_results(returned: Any) -> Results:
-    """The tensors that were returned, by where they are.
+    """The tensors and numbers that were returned, by where they are; None is nothing.
 
     Raises:
         Misfit: something else is among them.
@@ -55,6 +63,8 @@ def name_results(returned: Any) -> Results:
     found: Results = {}
     for path, leaf in tree_flatten_with_path(returned)[0]:
         name = f"output{keystr(path)}"
+        if leaf is None:
+            continue
         if isinstance(leaf, bool | int | float):
             leaf = torch.tensor(leaf, dtype=torch.float64 if isinstance(leaf, float) else None)
         if type(leaf) not in (torch.Tensor, torch.nn.Parameter):
@@ -63,34 +73,47 @@ def name_results(returned: Any) -> Results:
     return found
 
 
-def differentiate(
-    call: Callable[..., Any], inputs: Sequence[Any], names: Sequence[str], seed: int
-) -> Results:
+def copied(values: Any) -> Any:
+    """The same with copies of all tensors, which nobody else writes to."""
+    return tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, values)
+
+
+def is_same(a: Results, b: Results) -> bool:
+    """Whether two results are the same to the last bit."""
+    return a.keys() == b.keys() and all(identical(a[name], b[name]) for name in a)
+
+
+def differentiate(call: Call, inputs: Inputs, names: Sequence[str], seed: int) -> Results:
     """The gradients of what is called by its real inputs and its parameters, for cotangents drawn under the seed.
 
     Raises:
         NotJudged: no output carries a gradient.
     """
-    leaves = [x.detach().clone().requires_grad_() if _is_float(x) else x for x in inputs]
-    by = {name: x for name, x in zip(names, leaves, strict=True) if _is_float(x)}
+    inputs = tree_map(lambda x: x.detach().clone().requires_grad_() if _is_float(x) else x, list(inputs))
+    leaves = tree_flatten_with_path(inputs)[0]
+    by = {
+        names[path[0].idx] + keystr(path[1:]):  # type: ignore[attr-defined]
+        x
+        for path, x in leaves
+        if _is_float(x)
+    }
     by |= dict(call.named_parameters()) if isinstance(call, torch.nn.Module) else {}
-    random, outputs, cotangents = torch.Generator().manual_seed(seed), [], []
+    by = {name: x for name, x in by.items() if x.requires_grad}
+    outputs, cotangents = [], []
     with torch.enable_grad():
-        for _, leaf in tree_flatten_with_path(call(*leaves))[0]:
-            if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
+        for path, leaf in tree_flatten_with_path(call(*inputs))[0]:
+            if _is_float(leaf) and leaf.requires_grad:
+                random = torch.Generator().manual_seed(seed + zlib.crc32(keystr(path).encode()))
                 # In float32's digits in every type, and the same for all: it is an input like others.
                 drawn = torch.randn(leaf.shape, generator=random).bfloat16().to(leaf.device, leaf.dtype)
-                if leaf.requires_grad:
-                    outputs.append(leaf)
-                    cotangents.append(drawn)
+                outputs.append(leaf)
+                cotangents.append(drawn)
         if not outputs:
             raise NotJudged("what is returned carries no gradient")
-        wanted = [x for x in by.values() if x.requires_grad]
-        found = torch.autograd.grad(outputs, wanted, cotangents, allow_unused=True)
-    named = [name for name, x in by.items() if x.requires_grad]
+        found = torch.autograd.grad(outputs, list(by.values()), cotangents, allow_unused=True)
     return {
         GRADIENT + name: torch.zeros_like(x) if got is None else got
-        for name, x, got in zip(named, wanted, found, strict=True)
+        for (name, x), got in zip(by.items(), found, strict=True)
     }
 
 
@@ -122,11 +145,6 @@ class Expectation:
         moved = self.spread.moved.get(name)
         return torch.ones_like(value, dtype=torch.bool) if moved is None else ~moved
 
-    @property
-    def judged(self) -> bool:
-        """Whether some entry is."""
-        return any(bool(self.where(name).any()) for name in self.values)
-
 
 @dataclass
 class Grade:
@@ -134,93 +152,97 @@ class Grade:
 
     Attributes:
         sigma: in σ; infinite for what is not finite, or no number.
-        what: of which result, and at which index.
-        got, expected, spread: what is there, and the σ of it.
-        fits: the coarser type whose arithmetic makes such errors, if the limit is passed.
-        wrong: for each result where the limit is passed.
+        what, said: of which result, and in a line where it is, what is there and what was expected.
         passed: whether the limit is passed by more entries than may be.
+        wrong: for each result where the limit is passed.
     """
 
     sigma: float = 0.0
     what: str = ""
-    index: tuple[int, ...] = ()
-    got: float = 0.0
-    expected: float = 0.0
-    spread: float = 0.0
-    fits: str = ""
+    said: str = ""
     passed: bool = False
     wrong: dict[str, torch.Tensor] = field(default_factory=dict)
 
 
 class Expecting:
-    """Makes expectations of one reference.
+    """Makes expectations of one reference, which is copied and widened to float64.
 
     Args:
-        reference, wide: the reference in the working type, and with the same weights in float64.
-        dtype: the working type's name.
-        limit: how many σ are allowed.
-        seed: determines roundings and cotangents.
-        tf32: whether products are in TF32.
+        reference: the reference in the working type.
+        report: working type, device, seed, and how many σ are allowed.
+
+    Raises:
+        Unusable: the reference cannot be copied.
     """
 
-    def __init__(
-        self,
-        reference: Callable[..., Any],
-        wide: Callable[..., Any],
-        dtype: str,
-        limit: float,
-        seed: int,
-        tf32: bool,
-    ) -> None:
-        self.reference, self.wide, self.dtype = reference, wide, dtype
-        self.limit, self.seed, self.tf32 = limit, seed, tf32
+    def __init__(self, reference: Call, report: Comparison) -> None:
+        self.reference = self.wide = reference
+        if isinstance(reference, torch.nn.Module):
+            try:
+                self.wide = copy.deepcopy(reference).double()
+            except Exception as error:
+                said = f"expected a reference that can be copied; got {complaint(error)}"
+                raise Unusable(f"{report.reference}: {said}") from None
+        self.dtype, self.seed, self.device = report.dtype, report.seed, torch.device(report.device)
+        self.limit = report.sigmas or WORST[self.dtype]
+        self.tf32 = self.dtype == "float32" and self.device.type == "cuda"
+        self.tf32 = self.tf32 and torch.get_float32_matmul_precision() != "highest"
         self.unmodelled: set[str] = set()
 
-    def expect(self, inputs: Sequence[Any], names: Sequence[str] | None = None) -> Expectation:
+    def own_at(self, inputs: Inputs, names: Names = None) -> Results:
+        """What the reference returns in the working type.
+
+        Raises:
+            NotJudged: it raises.
+        """
+        return self._call(self.reference, inputs, names, None)
+
+    def value_at(self, inputs: Inputs, names: Names = None, mode: Rounding | None = None) -> Results:
+        """What the reference returns in float64.
+
+        Raises:
+            NotJudged: it raises.
+        """
+        found = self._call(self.wide, inputs, names, mode or Rounding(self.dtype, None, self.device))
+        return {name: x.double() if x.is_floating_point() else x for name, x in found.items()}
+
+    def expect(self, inputs: Inputs, names: Names = None) -> Expectation:
         """What is expected for these inputs; of gradients where the inputs' names are given.
 
         Raises:
             NotJudged: nothing, and why.
         """
-        own = self._call(self.reference, inputs, names, None)
-        device = next((x.device for x in own.values()), torch.device("cpu"))
-        exact = Rounding(self.dtype, None, device)
-        values = {name: x.double() if x.is_floating_point() else x for name, x in self._call(
-            self.wide, inputs, names, exact).items()}  # fmt: skip
-        if not values or {name: x.shape for name, x in values.items()} != {
-            name: x.shape for name, x in own.items()
-        }:
-            raise NotJudged("the reference returns no tensors, or others in float64")
+        own = self.own_at(inputs, names)
+        exact = Rounding(self.dtype, None, self.device)
+        values = self.value_at(inputs, names, exact)
+        if {name: x.shape for name, x in values.items()} != {name: x.shape for name, x in own.items()}:
+            raise NotJudged("the reference returns results of other shapes in float64")
         spread = Spread(
-            lambda mode: self._call(self.wide, inputs, names, mode), values, self.dtype, self.seed, self.tf32
+            lambda mode: self.value_at(inputs, names, mode), values, self.dtype, self.seed, self.tf32
         )
         excused = exact.jumps if names is None else exact.bends
         expected = Expectation(values, own, spread, RARE if excused else 0.0)
-        if not expected.judged:
-            raise NotJudged("the reference itself is not finite")
+        if not any(bool(expected.where(name).any()) for name in values):
+            raise NotJudged("no entry of the reference's results is finite, or there is none")
         itself = self.grade(own, expected)
         self.unmodelled |= spread.unmodelled
         if itself.passed:
             raise NotJudged(f"the reference itself is {itself.sigma:.2g} σ off")
         return expected
 
-    def _call(
-        self,
-        call: Callable[..., Any],
-        inputs: Sequence[Any],
-        names: Sequence[str] | None,
-        mode: Rounding | None,
-    ) -> Results:
+    def _call(self, call: Call, inputs: Inputs, names: Names, mode: Rounding | None) -> Results:
         """One call, with copies of the inputs; what it leaves in its buffers is put right."""
-        given = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
+        given = copied(list(inputs))
         buffers = dict(call.named_buffers()) if isinstance(call, torch.nn.Module) else {}
-        before = {name: x.clone() for name, x in buffers.items()}
+        before = copied(buffers)
         try:
-            if mode is None:
-                return self._results(call, given, names)
-            given = [x.double() if _is_float(x) else x for x in given]
-            with in_parts(), mode:
-                return self._results(call, given, names)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if mode is None:
+                    return self._results(call, given, names)
+                given = tree_map(lambda x: x.double() if _is_float(x) else x, given)
+                with in_parts(), mode:
+                    return self._results(call, given, names)
         except (NotJudged, Unusable):
             raise
         except Exception as error:
@@ -231,11 +253,24 @@ class Expecting:
                 for name, x in buffers.items():
                     x.copy_(before[name])
 
-    def _results(self, call: Callable[..., Any], inputs: list[Any], names: Sequence[str] | None) -> Results:
+    def _results(self, call: Call, inputs: list[Any], names: Names) -> Results:
         if names is not None:
             return differentiate(call, inputs, names, self.seed)
         with torch.no_grad():
             return name_results(call(*inputs))
+
+    def apart(self, a: Results, b: Results, expected: Expectation) -> dict[str, torch.Tensor]:
+        """Where two results, both in reach of rounding of an expectation, are others by more than that explains."""
+        found = {}
+        for name in a.keys() & b.keys() & expected.values.keys():
+            if (one := a[name]).is_floating_point():
+                room = self.limit * (
+                    expected.spread.sigma(name) + FORMATS[self.dtype].unit * b[name].double().abs()
+                )
+                found[name] = ~((one.double() - b[name]).abs() <= room) & expected.where(name)
+            else:
+                found[name] = (one != b[name]) & expected.where(name)
+        return found
 
     def grade(self, got: Results, expected: Expectation) -> Grade:
         """The largest error. Samples are added where it is not far below the limit.
@@ -264,33 +299,26 @@ class Expecting:
 
     def _grade(self, got: Results, expected: Expectation, spread: Spread, limit: float) -> Grade:
         worst = Grade()
-        for name, value in expected.values.items():
-            if name not in got:  # a gradient by a weight that the candidate names otherwise
-                continue
-            where, one = expected.where(name), got[name]
-            if not value.is_floating_point():
-                ratio = torch.where(where & (one != value), torch.inf, 0.0)
-                sigma = torch.zeros(())
+        for name in (name for name in expected.values if name in got):  # a weight may be named otherwise
+            value, where, one = expected.values[name], expected.where(name), got[name]
+            if value.is_floating_point():
+                sigma = spread.sigma(name).expand(value.shape)
+                ratio = (one.double() - value).abs_().div_(sigma).nan_to_num_(nan=torch.inf, posinf=torch.inf)
+                ratio = torch.where(where, ratio, 0.0)
             else:
-                sigma = spread.sigma(name)
-                ratio = (one.double() - value).abs_().div_(sigma)
-                ratio = torch.where(where, ratio.nan_to_num_(nan=torch.inf, posinf=torch.inf), 0.0)
-            beyond = ratio > limit
-            count = int(beyond.sum())
-            worst.wrong[name] = beyond
-            worst.passed |= count > expected.rare * ratio.numel()
-            most = float(ratio.max()) if ratio.numel() else 0.0
-            if most > worst.sigma or not worst.what:
-                flat = int(ratio.argmax()) if ratio.numel() else 0
+                sigma, ratio = torch.zeros(value.shape), torch.where(where & (one != value), torch.inf, 0.0)
+            worst.wrong[name] = ratio > limit
+            worst.passed |= int(worst.wrong[name].sum()) > expected.rare * ratio.numel()
+            flat = int(ratio.argmax()) if ratio.numel() else 0
+            most = float(ratio.reshape(-1)[flat]) if ratio.numel() else -1.0
+            if most > worst.sigma or (not worst.what and most == 0):
+                index = torch.unravel_index(torch.tensor(flat), ratio.shape)
+                at = f"[{', '.join(str(int(i)) for i in index)}]" if index else ""
+                there, wanted, spread_there = (float(x.reshape(-1)[flat]) for x in (one, value, sigma))
                 worst.sigma, worst.what = most, name
-                worst.index = (
-                    tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), ratio.shape))
-                    if ratio.ndim
-                    else ()
-                )
-                if ratio.numel():
-                    worst.got, worst.expected = float(one.reshape(-1)[flat]), float(value.reshape(-1)[flat])
-                    worst.spread = float(sigma.expand(value.shape).reshape(-1)[flat])
+                worst.said = f"{name}{at} is {there:.9g}; expected {wanted:.9g}"
+                if most < float("inf"):
+                    worst.said += f" ± {spread_there:.2g} (σ): {most:.2g} σ"
         return worst
 
 
@@ -300,30 +328,29 @@ def check_kinds(got: Results, own: Mapping[str, torch.Tensor]) -> None:
     Raises:
         Misfit: they are not.
     """
-    if missing := [name for name in own if name not in got and not name.startswith(GRADIENT)]:
+    outputs, mine = ({name for name in each if not name.startswith(GRADIENT)} for each in (own, got))
+    if missing := sorted(outputs - mine):
         raise Misfit(f"returns no {missing[0]}; the reference does")
-    if more := [name for name in got if name not in own and not name.startswith(GRADIENT)]:
+    if more := sorted(mine - outputs):
         raise Misfit(f"returns {more[0]}, which the reference does not")
-    for name, x in ((name, x) for name, x in got.items() if name in own):
+    for name in sorted(own.keys() & got.keys()):
         for what in ("shape", "dtype", "device"):
-            mine, theirs = getattr(x, what), getattr(own[name], what)
-            if mine != theirs and not (what == "device" and mine.type == theirs.type):
-                told = [
-                    tuple(each) if what == "shape" else str(each).removeprefix("torch.")
-                    for each in (mine, theirs)
-                ]
+            a, b = getattr(got[name], what), getattr(own[name], what)
+            if a != b and not (what == "device" and a.type == b.type):
+                told = [str(tuple(x) if what == "shape" else x).removeprefix("torch.") for x in (a, b)]
                 raise Misfit(f"{name} has {what} {told[0]}; the reference's has {told[1]}")
 
 
-def working_dtype(inputs: Sequence[Any], reference: Callable[..., Any]) -> str:
-    """The type in which is computed: of the first real input, or parameter.
+def working_dtype(inputs: Inputs, reference: Call) -> str:
+    """The type in which is computed: of the first real input, or parameter; float32 where all are integers.
 
     Raises:
-        Unusable: there is none, or it is float64, beside which there is nothing wider.
+        Unusable: it is complex, or float64, beside which there is nothing wider.
     """
     weights = reference.parameters() if isinstance(reference, torch.nn.Module) else ()
-    found = next((x.dtype for x in (*inputs, *weights) if _is_float(x)), None)
-    name = NAMES.get(found, str(found).removeprefix("torch.")) if found is not None else "none that is real"
+    leaves = (x for x in (*tree_leaves(list(inputs)), *weights) if isinstance(x, torch.Tensor))
+    found = next((x.dtype for x in leaves if x.is_floating_point() or x.is_complex()), torch.float32)
+    name = NAMES.get(found, str(found).removeprefix("torch."))
     if name not in ("float32", *COARSER):
         raise Unusable(
             f"expected inputs or weights in float32, float16 or bfloat16; got {name} (dtype= converts them)"
@@ -332,6 +359,6 @@ def working_dtype(inputs: Sequence[Any], reference: Callable[..., Any]) -> str:
 
 
 __all__ = [
-    "COARSER", "GRADIENT", "Expectation", "Expecting", "Grade", "Misfit", "NotJudged", "Results",
-    "differentiate", "name_results", "working_dtype",
+    "GRADIENT", "Call", "Expectation", "Expecting", "Grade", "Inputs", "Misfit", "NotJudged", "Results", "copied",
+    "differentiate", "is_same", "name_results", "working_dtype",
 ]  # fmt: skip

@@ -230,10 +230,11 @@ class Rounding(TorchDispatchMode):
             if terms is None:
                 continue
             share = (terms + 1) / 6 - 1 / terms + products
-            variance = (
-                (total / size).to(square.dtype).square_().mul_((terms + 1) / 3).add_(square.mul_(share))
+            # A copy, since of a type that is the sum's own to() makes none.
+            variance = total.to(square.dtype, copy=True).div_(size).square_().mul_((terms + 1) / 3)
+            self._shift(
+                total, variance.add_(square.mul_(share)).clamp_min_(0).sqrt_().mul_(self.inner * size)
             )
-            self._shift(total, variance.clamp_min_(0).sqrt_().mul_(self.inner * size))
 
 
 @contextmanager
@@ -272,8 +273,9 @@ def _squares(func: Any, name: str, args: Sequence[Any], kwargs: Any) -> tuple[An
     if name not in PRODUCTS:
         made = func(*(x.square() if _is_real(x) else x for x in args), **kwargs)
         return made / _count_terms(func, name, args, made)[0] if name in MEANS else made, 1.0
-    sizes = [max(float(x.abs().amax()), 1e-150) if x.numel() else 1.0 for x in args[:2]]
-    a, b = ((x / size).float().square_() for x, size in zip(args, sizes, strict=False))
+    ends = [torch.aminmax(x) if x.numel() else (0.0, 1.0) for x in args[:2]]
+    sizes = [max(-float(low), float(high), FORMATS["float32"].tiny) for low, high in ends]
+    a, b = (x.to(torch.float32, copy=True).div_(size).square_() for x, size in zip(args, sizes, strict=False))
     return func(a, b), sizes[0] * sizes[1]
 
 
@@ -298,21 +300,18 @@ def _count_terms(func: Any, name: str, args: Sequence[Any], out: Any) -> Sequenc
     return [None if each is None else max(1, count) for each, count in zip(out, counts, strict=True)]
 
 
-def _variance(x: torch.Tensor, dim: Any = None, correction: Any = 1, keepdim: bool = False, **_: Any) -> Any:
-    """A variance in two passes; its argument, for the square, by name or in order."""
-    return _variance_and_mean(x, dim, correction=correction, keepdim=keepdim)[0]
-
-
 def _variance_and_mean(
     x: torch.Tensor, dim: Any = None, correction: Any = 1, keepdim: bool = False, **_: Any
 ) -> Any:
     axes = list(range(x.ndim)) if dim is None or dim == [] else list(dim)
     mean = x.mean(axes, keepdim=True)
-    count = x.numel() // max(1, mean.numel())
-    variance = (x - mean).square().sum(axes, keepdim=keepdim) / max(
-        0, count - (1 if correction is None else correction)
-    )
+    free = x.numel() // max(1, mean.numel()) - (1 if correction is None else correction)
+    variance = (x - mean).square_().sum(axes, keepdim=keepdim) / max(0, free)
     return variance, mean if keepdim else mean.squeeze(axes)
+
+
+def _variance(*args: Any, **options: Any) -> Any:
+    return _variance_and_mean(*args, **options)[0]
 
 
 def _softmax(x: torch.Tensor, dim: int, half_to_float: bool = False) -> torch.Tensor:
@@ -321,7 +320,15 @@ def _softmax(x: torch.Tensor, dim: int, half_to_float: bool = False) -> torch.Te
     return shares.div_(shares.sum(dim, keepdim=True))
 
 
-OWN = {"_softmax": _softmax, "var": _variance, "var_mean": _variance_and_mean}
+def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
+    """GELU in place, as :func:`_softmax`."""
+    if approximate != "none":
+        found: torch.Tensor = decomposition_table[torch.ops.aten.gelu.default](x, approximate=approximate)
+        return found
+    return (x * math.sqrt(0.5)).erf_().add_(1).mul_(x).mul_(0.5)
+
+
+OWN = {"_softmax": _softmax, "gelu": _gelu, "var": _variance, "var_mean": _variance_and_mean}
 """Operations taken apart our own way."""
 
 

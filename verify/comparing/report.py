@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -95,32 +94,18 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for a JSON document (``comparison.schema.json`` describes it)."""
-        kept = asdict(self)
-        for case in (kept, *kept["cases"]):
-            case.update(
-                {
-                    name: str(x)
-                    for name, x in case.items()
-                    if isinstance(x, float) and not abs(x) < float("inf")
-                }
-            )
         head = {
             "schema_version": SCHEMA_VERSION,
             "command": "compare",
             "verdict": self.verdict,
             "headline": self.headline,
         }
-        return {**head, **kept, "sigma": _finite(self.sigma), "versions": versions()}
+        told = {**head, **asdict(self), "sigma": self.sigma, "versions": versions()}
+        for each in (told, *told["cases"]):
+            each |= {
+                name: str(x) for name, x in each.items() if isinstance(x, float) and not abs(x) < float("inf")
+            }
+        return told
 
 
-def _finite(x: float) -> Any:
-    return x if abs(x) < float("inf") else str(x)
-
-
-def first_words(items: Sequence[Any], most: int = 4) -> str:
-    """A few of them, and that there are more."""
-    told = ", ".join(map(str, items[:most]))
-    return told if len(items) <= most else f"{told}, …"
-
-
-__all__ = ["SCHEMA_VERSION", "CaseResult", "Comparison", "first_words"]
+__all__ = ["SCHEMA_VERSION", "CaseResult", "Comparison"]

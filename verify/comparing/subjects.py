@@ -1,9 +1,9 @@
 """What is compared: a reference and a candidate, built alike, and where their inputs come from.
 
 Files follow KernelBench's contract: the reference's file has ``get_inputs`` and, for a class, ``get_init_inputs``; both
-models are built with these under one seed, and the candidate's weights are those of the same names in the reference. Sizes
-are the whole numbers of the reference's module that these two functions read, or the parameters of a ``get_inputs`` that has
-some.
+models are built with these under one seed, and the candidate's weights are those of the same names in the reference, and of the
+same order where the others differ in names alone. Sizes are the whole numbers of the reference's module that these two functions
+read, or the parameters of a ``get_inputs`` that has some.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
-from verify.faults import Unusable, complaint
+from verify.faults import Unusable
 from verify.subject.loading import Unloadable, attribute_at
 from verify.subject.sandbox import use_seed
 
@@ -44,15 +44,7 @@ class Pair:
 
 
 class Problem:
-    """Where both come from.
-
-    Args:
-        reference: a function, a module, its class, or ``file.py:name``.
-        candidate: the same.
-        inputs: a list, or a function that draws one; None: the ``get_inputs`` of the reference's file.
-        init_inputs: what classes are built with; None: the file's ``get_init_inputs``, or nothing.
-        dtype: to which real inputs and weights are converted; None: as they are.
-        device: where all is computed.
+    """Where both come from, as :func:`verify.compare` is told.
 
     Raises:
         Unusable: something cannot be loaded, or there are no inputs.
@@ -68,9 +60,7 @@ class Problem:
         device: str = "cpu",
     ) -> None:
         self.dtype, self.device = dtype, device
-        self.names = [
-            _name(each, default) for each, default in zip((reference, candidate), DEFAULTS, strict=True)
-        ]
+        self.names = [name_callable(*each) for each in zip((reference, candidate), DEFAULTS, strict=True)]
         self.reference, self.module = _load(reference, DEFAULTS[0])
         self._candidate = candidate
         self.inputs = inputs if inputs is not None else getattr(self.module, "get_inputs", None)
@@ -88,10 +78,8 @@ class Problem:
         """
         self.candidate, module = _load(self._candidate, DEFAULTS[1])
         found = module or sys.modules.get(getattr(self.candidate, "__module__", "") or "")
-        file = getattr(getattr(self.candidate, "__code__", None), "co_filename", None) or getattr(
-            found, "__file__", ""
-        )
-        self.candidate_file = str(file or "")
+        file = getattr(getattr(self.candidate, "__code__", None), "co_filename", None)
+        self.candidate_file = str(file or getattr(found, "__file__", None) or "")
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -105,11 +93,8 @@ class Problem:
         }
         if found or self.module is None or not hasattr(self.inputs, "__code__"):
             return found
-        read = [
-            *self.inputs.__code__.co_names,
-            *getattr(self.init_inputs, "__code__", self.inputs.__code__).co_names,
-        ]
-        values = {name: vars(self.module).get(name) for name in dict.fromkeys(read)}
+        codes = self.inputs.__code__, getattr(self.init_inputs, "__code__", self.inputs.__code__)
+        values = {name: vars(self.module).get(name) for code in codes for name in code.co_names}
         return {name: value for name, value in values.items() if type(value) is int and value > 0}
 
     @contextmanager
@@ -133,19 +118,27 @@ class Problem:
                 drawn = self.inputs(**{name: size for name, size in (sizes or {}).items() if name in own})
         if not isinstance(drawn, Sequence) or isinstance(drawn, str):
             raise Unusable(f"{self.names[0]}: expected get_inputs to give a list; got {type(drawn).__name__}")
-        return [self._move(each) for each in drawn]
+        if any(isinstance(x, torch.Tensor) and x.layout != torch.strided for x in tree_leaves(drawn)):
+            raise Unusable(f"{self.names[0]}: expected dense tensors as inputs; got a sparse one")
+
+        def move(x: Any) -> Any:
+            if not isinstance(x, torch.Tensor):
+                return x
+            return x.detach().to(self.device, self.dtype if x.is_floating_point() else None)
+
+        return tree_map(move, list(drawn))  # type: ignore[no-any-return]
 
     def build(self, seed: int, sizes: Mapping[str, int] | None = None) -> Pair:
         """Both, built under one seed; the candidate has the reference's weights."""
-        reference, candidate = (
-            self._build(each, seed, sizes or {}) for each in (self.reference, self.candidate)
+        pair = Pair(
+            self._build(self.reference, seed, sizes or {}), self._build(self.candidate, seed, sizes or {})
         )
-        pair = Pair(reference, candidate)
         if isinstance(pair.reference, torch.nn.Module) and isinstance(pair.candidate, torch.nn.Module):
             own, state = pair.candidate.state_dict(), pair.reference.state_dict()
-            same = {
-                name: value for name, value in state.items() if name in own and own[name].shape == value.shape
-            }
+            same = {name: x for name, x in state.items() if name in own and own[name].shape == x.shape}
+            left = [name for name in own if name not in same], [name for name in state if name not in same]
+            if [own[name].shape for name in left[0]] == [state[name].shape for name in left[1]]:
+                same |= {name: state[other] for name, other in zip(*left, strict=True)}
             pair.candidate.load_state_dict(same, strict=False)
             pair.by_seed = [name for name, _ in pair.candidate.named_parameters() if name not in same]
         return pair
@@ -160,14 +153,6 @@ class Problem:
         if isinstance(made, torch.nn.Module):
             made = made.to(device=self.device, dtype=self.dtype) if self.dtype else made.to(self.device)
         return made  # type: ignore[no-any-return]
-
-    def _move(self, value: Any) -> Any:
-        def move(x: Any) -> Any:
-            if not isinstance(x, torch.Tensor):
-                return x
-            return x.detach().to(self.device, self.dtype if x.is_floating_point() else None)
-
-        return tree_map(move, value)
 
 
 def _load(where: Any, default: str) -> tuple[Any, ModuleType | None]:
@@ -186,12 +171,12 @@ def _load(where: Any, default: str) -> tuple[Any, ModuleType | None]:
     return found, module
 
 
-def _name(of: Any, default: str) -> str:
+def name_callable(of: Any, default: str) -> str:
+    """What a callable, or one that is named, is called in reports."""
     if isinstance(of, str):
         return of if ":" in of else f"{of}:{default}"
-    if isinstance(of, torch.nn.Module):
-        return type(of).__qualname__
-    return str(getattr(of, "__qualname__", type(of).__name__)).rpartition(">.")[2]
+    named = of if hasattr(of, "__qualname__") else type(of)
+    return str(named.__qualname__).rpartition(">.")[2]
 
 
 def name_inputs(call: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
@@ -204,24 +189,10 @@ def name_inputs(call: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
     return [plain[place] if place < len(plain) else f"input {place}" for place in range(len(inputs))]
 
 
-def widen(reference: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The reference with the same weights in float64.
-
-    Raises:
-        Unusable: it cannot be copied.
-    """
-    if not isinstance(reference, torch.nn.Module):
-        return reference
-    try:
-        return copy.deepcopy(reference).double()
-    except Exception as error:
-        raise Unusable(f"{name}: expected a reference that can be copied; got {complaint(error)}") from None
-
-
 def base_name(where: str) -> str:
     """A name without the folders of its file."""
     file, colon, attribute = where.rpartition(":")
     return f"{Path(file).name}{colon}{attribute}" if colon else where
 
 
-__all__ = ["Pair", "Problem", "base_name", "name_inputs", "widen"]
+__all__ = ["DEFAULTS", "Pair", "Problem", "base_name", "name_callable", "name_inputs"]

@@ -39,12 +39,10 @@ class Watch:
 
     def __init__(self, *reference: Any) -> None:
         ours = [each for name, each in sys.modules.items() if each is not None and name.startswith(OURS)]
-        classes = [each for module in ours for each in vars(module).values() if _is_own_class(each, module)]
-        theirs = [
-            each if isinstance(each, type | ModuleType) else type(each)
-            for each in reference
-            if each is not None
+        classes = [
+            x for at in ours for x in vars(at).values() if isinstance(x, type) and x.__module__ == at.__name__
         ]
+        theirs = [x if isinstance(x, type | ModuleType) else type(x) for x in reference if x is not None]
         watched = {id(each): each for each in (*HOLDERS, *ours, *classes, *theirs)}
         self.saved = [(each, dict(vars(each))) for each in watched.values()]
 
@@ -55,26 +53,16 @@ class Watch:
             now, kind = vars(holder), isinstance(holder, type)
             named = getattr(holder, "__qualname__", None) or holder.__name__
             for name, value in before.items():
-                other = now.get(name)
-                if (
-                    callable(value)
-                    and other is not value
-                    and (kind or name in now)
-                    and not _is_of_torch(other)
-                ):
+                other, there = now.get(name), kind or name in now
+                if callable(value) and other is not value and there and not _is_of_torch(other):
                     setattr(holder, name, value)
                     found.append(f"{named}.{name}")
             if kind:  # what stands before a method that is inherited
-                for name in [
-                    x for x in now if x not in before and any(hasattr(base, x) for base in holder.__bases__)
-                ]:
+                new = [x for x in now if x not in before]
+                for name in [x for x in new if any(hasattr(base, x) for base in holder.__bases__)]:
                     delattr(holder, name)
                     found.append(f"{named}.{name}")
         return list(dict.fromkeys(found))
-
-
-def _is_own_class(value: Any, module: Any) -> bool:
-    return isinstance(value, type) and value.__module__ == module.__name__
 
 
 def _is_of_torch(value: Any) -> bool:
