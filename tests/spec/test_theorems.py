@@ -255,8 +255,10 @@ CATALOGUE = {
         "origin",
         "still",
         "gradient",
+        "gradient_halves",
         "one_side",
     },
+    "positional.partial_rotary": {"scores", "shift", "norm", "composition"},
     "normalization.layer_norm": {
         "zero_mean",
         "variance",
