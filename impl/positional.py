@@ -15,7 +15,7 @@ from impl import _refuse
 from impl._arguments import check_arguments
 from impl.embedding import rows
 
-__all__ = ["frequencies", "learned", "rotary", "sinusoidal"]
+__all__ = ["frequencies", "learned", "partial_rotary", "rotary", "sinusoidal"]
 
 Layout = Literal["interleaved", "concatenated"]
 Frequencies = Literal["open", "closed"]
@@ -105,6 +105,27 @@ def rotary(
     turned = first * cos - second * sin, second * cos + first * sin
     y = torch.stack(turned, -1).flatten(-2) if pairs == "interleaved" else torch.cat(turned, -1)
     return y.to(x.dtype)
+
+
+def partial_rotary(
+    x: Float[Tensor, "... n e"],
+    pos: Integer[Tensor, "... n"],
+    theta: Float[Tensor, " h"],
+    *,
+    pairs: Pairs = "interleaved",
+) -> Float[Tensor, "... n e"]:
+    """Turn the first 2·h entries of each row as ``rotary`` does, and leave the others. Statement: ``positional.partial_rotary``.
+
+    ``pairs="halves"`` takes the halves of the part that is turned, as GPT-NeoX and Phi do. ValueError for rows of fewer than 2·h
+    entries and other shapes that do not fit, TypeError as ``rotary`` has it. Source: Black et al. 2022, "GPT-NeoX-20B",
+    section 2.1.
+    """
+    if x.dim() < 2 or theta.dim() != 1 or pos.shape[-1:] != x.shape[-2:-1] or x.shape[-1] < 2 * len(theta):
+        expected = "x (... n 2*h+r), pos (... n), theta (h)"
+        raise _refuse.shapes("positional.partial_rotary", expected, x=x, pos=pos, theta=theta)
+    first, rest = x.tensor_split((2 * len(theta),), -1)
+    turned = rotary(first, pos, theta, pairs=pairs)
+    return torch.cat((turned, rest.expand(*turned.shape[:-1], -1)), -1)
 
 
 def frequencies(

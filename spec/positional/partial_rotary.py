@@ -1,7 +1,6 @@
 """Rotary positions in a part of the width: the first entries of a row are turned, the others stay."""
 
-from spec.positional.rotary import LONGEST, PAIRS, n, pos, rotary, theta
-from spec.positional.rotary import h as h
+from spec.positional.rotary import LONGEST, PAIRS, h, n, pos, rotary, theta
 from spec.vocabulary import *
 
 (r,) = sizes("r")
@@ -26,12 +25,10 @@ partial_rotary = Formula(
     conventions=(PAIRS,),
     pitfalls=(
         pitfall("pairs in halves of the whole row, not of its part that is turned", mutant="halves_of_all"),
-        pitfall(
-            "frequencies that fall by the width of the row: pass those of the part", mutant="last_turned"
-        ),
+        pitfall("the last entries turned, not the first", mutant="last_turned"),
         pitfall("the entries that stay are lost", mutant="rest_dropped"),
     ),
-    sources=(paper("su2021", "section 3.2.2, of a part: GPT-J, GPT-NeoX, Phi"),),
+    sources=(paper("black2022", "section 2.1: a quarter of the width"), paper("su2021", "section 3.2.2")),
     worked=(
         Worked(
             "A row of three at position 1, of which one pair is turned by 1",

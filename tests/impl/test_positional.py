@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from impl.positional import frequencies, learned, rotary, sinusoidal
+from impl.positional import frequencies, learned, partial_rotary, rotary, sinusoidal
 
 LAYOUTS = pytest.mark.parametrize("layout", ["interleaved", "concatenated"])
 SIZES = pytest.mark.parametrize("n", [1, 2, 17, 97])
@@ -255,6 +255,26 @@ class TestRotary:
         torch.testing.assert_close(
             torch.compile(rotary, fullgraph=True)(*given, pairs=pairs), rotary(*given, pairs=pairs)
         )
+
+
+class TestPartialRotary:
+    """positional.partial_rotary."""
+
+    @PAIRS
+    @pytest.mark.parametrize("rest", [0, 5])
+    def test_the_first_entries_are_turned_and_the_others_stay(self, pairs, rest, normal):
+        """Of all members of a batch, each with positions of its own, though they share their rows; 0 may stay."""
+        x, theta, pos = normal(3, 14 + rest), normal(7), torch.randint(4096, (2, 3))
+        y = partial_rotary(x, pos, theta, pairs=pairs)
+        assert torch.equal(y[..., :14], rotary(x[..., :14], pos, theta, pairs=pairs))
+        assert torch.equal(y[..., 14:], x[..., 14:].expand(2, 3, rest))
+
+    @pytest.mark.usefixtures("unchecked")
+    def test_a_row_narrower_than_its_part_is_refused(self, normal):
+        """One line names the formula, what was expected and what was given."""
+        line = r"^positional.partial_rotary: expected x \(... n 2\*h\+r\), .* got x \(3, 13\), pos \(3,\), theta \(7,\)"
+        with pytest.raises(ValueError, match=line):
+            partial_rotary(normal(3, 13), torch.arange(3), normal(7))
 
 
 class TestFrequencies:

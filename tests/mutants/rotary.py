@@ -140,6 +140,58 @@ def rotated_half(x, pos, theta):
     return x * cos + beside(-second, first) * sin
 
 
+PARTIAL = "positional.partial_rotary"
+
+
+def partial(turned=None, rest=lambda x, width: x[..., width:]):
+    """The rotary embedding of the first entries, right but for what is given."""
+
+    def embed(x, pos, theta):
+        width = 2 * len(theta)
+        return torch.cat(((turned or rotary())(x[..., :width], pos, theta), rest(x, width)), -1)
+
+    return embed
+
+
+@wrong(PARTIAL, pairs="halves")
+def halves_of_all(x, pos, theta):
+    """Halves of the whole row: entries of its second half are turned, too."""
+    middle = x.shape[-1] // 2
+    h = min(len(theta), middle)
+    a, b = turn(x[..., :h], x[..., middle : middle + h], angles(x, pos, theta[:h]).to(x.dtype))
+    return torch.cat((a, x[..., h:middle], b, x[..., middle + h :]), -1)
+
+
+wrong(PARTIAL, "last_turned", "Turns the last entries, and leaves the first.")(
+    lambda x, pos, theta: torch.cat(
+        (x[..., : -2 * len(theta)], rotary()(x[..., -2 * len(theta) :], pos, theta)), -1
+    )
+)
+wrong(PARTIAL, "rest_dropped", "Zeros for the entries that stay.")(
+    partial(rest=lambda x, width: torch.zeros_like(x[..., width:]))
+)
+wrong(PARTIAL, "rest_detached", "Passes no gradient to the entries that stay.")(
+    partial(rest=lambda x, width: x[..., width:].detach())
+)
+wrong(PARTIAL, "nothing_turned", "Returns the rows as they are.")(lambda x, pos, theta: x * 1)
+wrong(PARTIAL, "part_in_halves", "Halves of the part where neighbours were promised.", cause="pairs=halves")(
+    partial(rotary(split=halves, join=beside))
+)
+wrong(PARTIAL, "part_backwards", "Turns the part the other way.")(
+    partial(rotary(turned=lambda a, b, phi: turn(a, b, -phi)))
+)
+wrong(PARTIAL, "rest_in_reverse", "The entries that stay, in reverse.")(
+    partial(rest=lambda x, width: x[..., width:].flip(-1))
+)
+right(PARTIAL, "first_then_rest", "As it is written.")(partial())
+
+
+@right(PARTIAL, pairs="halves")
+def rotated_half_of_a_part(x, pos, theta):
+    """x cos + (−second, first) sin of the part, as in transformers."""
+    return partial(rotated_half)(x, pos, theta)
+
+
 FREQUENCIES = "positional.frequencies"
 
 

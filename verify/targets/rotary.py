@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +28,25 @@ def transformers_rotary(model: str) -> Adapter:
         return turn(x.unsqueeze(2), phi.sin(), phi.cos()).squeeze(2)
 
     return function(apply, interleaved if model == "gptj" else halves, batch=1)
+
+
+def transformers_partial() -> Adapter:
+    """The queries of GPT-J's attention as it compares them, turned in a part of their width by tables of our angles."""
+    modeling: Any = import_module("transformers.models.gptj.modeling_gptj")
+
+    def build(h: int, r: int) -> nn.Module:
+        config = modeling.GPTJConfig(n_embd=2 * h + r, n_head=1, rotary_dim=2 * h)
+        made = modeling.GPTJAttention(config, layer_idx=0)
+        made.q_proj = made.k_proj = made.v_proj = made.out_proj = nn.Identity()
+        made._attn = lambda query, *others: (query, None)
+        return cast("nn.Module", made)
+
+    def call(attend: Any, x: Tensor, pos: Tensor, theta: Tensor) -> Any:
+        phi = (pos.unsqueeze(-1) * theta).to(x.dtype)
+        attend.embed_positions = torch.cat((phi.sin(), phi.cos()), -1)
+        return attend(x.unsqueeze(0), position_ids=torch.arange(len(x), device=x.device)[None])[0].squeeze(0)
+
+    return module(build, dict, call, batch=0)
 
 
 def transformers_module(model: str, kind: str) -> Adapter:

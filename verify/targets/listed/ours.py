@@ -25,6 +25,7 @@ FURTHER = (
     ours("attention.grouped_query", backend="math"),
     ours("attention.cached", backend="math"),
     ours("positional.rotary", {"pairs": "halves"}, pairs="halves"),
+    ours("positional.partial_rotary", {"pairs": "halves"}, pairs="halves"),
     ours("positional.frequencies", {"scaling": "ntk"}, scaling="ntk"),
     ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
     replace(ours("positional.sinusoidal", {"frequencies": "closed"}, frequencies="closed"), sizes=EVEN),

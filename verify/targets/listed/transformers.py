@@ -91,6 +91,22 @@ TRANSFORMERS = (
     ),
     Target(
         "transformers",
+        "gpt_neox apply_rotary_pos_emb(part)",
+        "positional.partial_rotary",
+        "rotary:transformers_rotary",
+        {"pairs": "halves"},
+        "takes sines and cosines, here those of the angles",
+        keywords={"model": "gpt_neox"},
+    ),
+    Target(
+        "transformers",
+        "GPTJAttention(rotary_dim)",
+        "positional.partial_rotary",
+        "rotary:transformers_partial",
+        differs="its queries, before they are compared; its table of sines and cosines is that of the angles",
+    ),
+    Target(
+        "transformers",
         "gpt_oss eager_attention_forward",
         "attention.sinks",
         "grouped:transformers_sinks",
