@@ -15,12 +15,14 @@ from impl import _refuse
 from impl._arguments import check_arguments
 from impl.embedding import rows
 
-__all__ = ["frequencies", "learned", "partial_rotary", "rotary", "sinusoidal"]
+__all__ = ["frequencies", "learned", "partial_rotary", "rotary", "sinusoidal", "yarn"]
 
 Layout = Literal["interleaved", "concatenated"]
 Frequencies = Literal["open", "closed"]
 Pairs = Literal["interleaved", "halves"]
 Scaling = Literal["linear", "ntk"]
+Ramp = Literal["turns", "pairs", "whole"]
+Lengths = Literal["grow", "stay"]
 
 
 def sinusoidal(
@@ -154,6 +156,51 @@ def frequencies(
     pair = torch.arange(h, dtype=torch.float64, device=device)
     slower = math.log(s) if scaling == "linear" else pair * (math.log(s) / max(h - 1, 1))
     return torch.exp(-pair * (math.log(base) / h) - slower).to(dtype)
+
+
+def yarn(
+    h: int,
+    base: int | float,
+    s: int | float,
+    L: int | float,
+    alpha: int | float = 1.0,
+    beta: int | float = 32.0,
+    *,
+    ramp: Ramp = "turns",
+    lengths: Lengths = "grow",
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> tuple[Float[Tensor, " {h}"], Float[Tensor, ""]]:
+    """Frequencies θ for texts s times longer than the L positions of training, and m, which multiplies what ``rotary`` turned by
+    them. Statement: ``positional.yarn``.
+
+    Pairs that turn at most ``alpha`` times within L are slowed down s times, those that turn at least ``beta`` times stay;
+    between them θᵢ = (1 − γᵢ)·base^(−i/h)/s + γᵢ·base^(−i/h), where γ grows with the number of turns, with ``ramp="pairs"`` with
+    its logarithm, with ``ramp="whole"`` between whole pairs, as transformers has it. m is 0.1·ln s + 1 where s > 1, with
+    ``lengths="stay"`` 1. ``yarn(h, 500_000, 8, 8192, 1, 4, lengths="stay")`` are Llama 3.1's. Computed in float64, whatever
+    ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1 and the numbers are positive, for ``ramp="whole"`` base > 1;
+    TypeError for a dtype that is not floating. Source: Peng et al. 2023, "YaRN", sections 3.2 and 3.4.
+    """
+    least = 1 if ramp == "whole" else 0
+    if not (base > least and min(s, L, alpha, beta) > 0):
+        raise ValueError(
+            f"positional.yarn: expected base > {least}, s > 0, L > 0, alpha > 0, beta > 0; "
+            f"got base {base}, s {s}, L {L}, alpha {alpha}, beta {beta}"
+        )
+    free = frequencies(h, base, dtype=torch.float64, device=device)
+    turns = L / (2 * math.pi) * free
+    if ramp == "turns":
+        at, low, high = turns, float(alpha), float(beta)
+    elif ramp == "pairs":
+        at, low, high = turns.log(), math.log(alpha), math.log(beta)
+    else:
+        first, last = (h * math.log(L / (2 * math.pi * often)) / math.log(base) for often in (beta, alpha))
+        at, low, high = -torch.arange(h, device=device).double(), -math.ceil(last), -math.floor(first)
+    gamma = ((at - low) / (high - low)).where(at < high, 1).where(at > low, 0)
+    theta = ((1 - gamma) / s + gamma) * free
+    m = 0.1 * math.log(s) + 1 if lengths == "grow" and s > 1 else 1.0
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    return theta.to(dtype), torch.tensor(m, dtype=dtype, device=device)
 
 
 check_arguments(__name__)

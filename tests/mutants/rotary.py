@@ -1,5 +1,7 @@
 """Variants of ``positional.rotary``."""
 
+import math
+
 import torch
 
 from tests.mutants import right, wrong
@@ -248,3 +250,79 @@ right(
     "base·s^(h/(h − 1)) in place of the base, as in transformers.",
     scaling="ntk",
 )(lambda h, base, s: frequencies(h, base * s ** (h / (h - 1)) if h > 1 else base, 1.0))
+
+
+YARN = "positional.yarn"
+
+
+def turned_ramp(turns, h, base, L, alpha, beta):
+    """The share that stays, by turns, right."""
+    return ((turns - alpha) / (beta - alpha)).where(turns < beta, 1).where(turns > alpha, 0)
+
+
+def slowed(free, s, gamma):
+    """A frequency of which the share γ stays, right."""
+    return (1 - gamma) * free / s + gamma * free
+
+
+def longer(s):
+    """The factor of queries and keys, right."""
+    return 0.1 * math.log(s) + 1 if s > 1 else 1.0
+
+
+def yarn(ramp=turned_ramp, mix=slowed, around=2 * math.pi, factor=longer):
+    """YaRN, right but for what is given."""
+
+    def by_parts(h, base, s, L, alpha, beta):
+        free = frequencies(h, base, 1)
+        gamma = ramp(L * free / around, h, base, L, alpha, beta)
+        return mix(free, s, gamma), torch.tensor(float(factor(s)), dtype=torch.float64)
+
+    return by_parts
+
+
+def reversed_ramp(turns, *numbers):
+    """What stays and what does not, exchanged."""
+    return 1 - turned_ramp(turns, *numbers)
+
+
+def in_pairs(turns, h, base, L, alpha, beta):
+    """The share that stays, by the logarithm of the turns."""
+    return turned_ramp(turns.log(), h, base, L, math.log(alpha), math.log(beta))
+
+
+wrong(YARN, "ramp_reversed", "Fast pairs slowed down, and slow ones left.")(yarn(reversed_ramp))
+wrong(YARN, "ramp_by_pairs", "A ramp over pairs where one over turns was promised.", cause="ramp=pairs")(
+    yarn(in_pairs)
+)
+wrong(
+    YARN,
+    "ramp_by_turns",
+    "A ramp over turns where one over pairs was promised.",
+    ramp="pairs",
+    cause="ramp=turns",
+)(yarn())
+wrong(YARN, "ramp_unlimited", "The straight line below 0 and above 1.")(
+    yarn(lambda turns, h, base, L, alpha, beta: (turns - alpha) / (beta - alpha))
+)
+wrong(YARN, "ramp_sudden", "Stays from β turns on, and else is slowed down.")(
+    yarn(lambda turns, h, base, L, alpha, beta: (turns >= beta).double())
+)
+wrong(YARN, "wavelengths_mixed", "Mixes wavelengths, not frequencies.")(
+    yarn(mix=lambda free, s, gamma: free / ((1 - gamma) * s + gamma))
+)
+wrong(YARN, "radians_for_turns", "Counts radians, not turns.", cause=r"π|pi")(yarn(around=1.0))
+wrong(YARN, "no_factor", "m = 1 where lengths were to grow.", cause="lengths=stay")(yarn(factor=lambda s: 1))
+wrong(YARN, "factor_of_scores", "m², as scores have it.")(yarn(factor=lambda s: longer(s) ** 2))
+wrong(YARN, "factor_shrinks", "A factor below 1 where texts are shorter.")(
+    yarn(factor=lambda s: 0.1 * math.log(s) + 1)
+)
+right(YARN, "yarn_by_turns", "As it is written.")(yarn())
+right(YARN, "yarn_by_pairs", "As it is written, by the logarithm of the turns.", ramp="pairs")(yarn(in_pairs))
+right(YARN, "yarn_clamped", "The ramp as a number that is clamped, as in transformers.")(
+    yarn(
+        lambda turns, h, base, L, alpha, beta: (
+            ((turns - alpha) / (beta - alpha)).clamp(0, 1) if alpha < beta else (turns > alpha).double()
+        )
+    )
+)

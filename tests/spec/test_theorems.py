@@ -245,6 +245,12 @@ CATALOGUE = {
     },
     "positional.learned": {"one_hot"},
     "positional.frequencies": {"unscaled", "unscaled_ntk", "first", "first_ntk", "last_ntk", "length"},
+    "positional.yarn": {
+        *(name + ramp for name in ("fast", "slow", "between", "unscaled") for ramp in ("", "_pairs")),
+        "length",
+        "temperature",
+        "twice",
+    },
     "positional.rotary": {
         "relative",
         "relative_halves",

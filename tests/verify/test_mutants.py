@@ -111,6 +111,7 @@ WRONG = {
     "positional.rotary": ("overwritten", "half_angles"),
     "positional.partial_rotary": ("halves_of_all", "rest_detached"),
     "positional.frequencies": ("base_grown", "in_half"),
+    "positional.yarn": ("ramp_by_turns", "no_factor"),
     "normalization.layer_norm": ("eps_outside", "statistics_detached", "one_pass"),
     "normalization.rms_norm": ("eps_as_floor",),
     "masking.mlm": (
@@ -199,6 +200,7 @@ RIGHT = {
     "positional.rotary": ("by_complex_numbers",),
     "positional.partial_rotary": ("first_then_rest",),
     "positional.frequencies": ("by_a_larger_base",),
+    "positional.yarn": ("yarn_clamped",),
     "normalization.layer_norm": ("welford", "members_in_parts"),
     "normalization.rms_norm": ("shrunk_first",),
     "masking.mlm": ("one_by_one",),

@@ -72,15 +72,30 @@ def transformers_module(model: str, kind: str) -> Adapter:
     return module(build, dict, call, grad=False)
 
 
-def transformers_frequencies() -> Callable[..., Any]:
-    """What makes the frequencies of transformers where positions are interpolated."""
+def transformers_frequencies(kind: str, **more: object) -> Callable[..., Any]:
+    """What makes the frequencies of transformers in longer texts, and by parts what multiplies sines and cosines."""
     from transformers import LlamaConfig
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-    def frequencies(h: int, base: float, s: float) -> Tensor:
-        scaled = {"rope_type": "linear", "rope_theta": base, "factor": s}
+    def made(h: int, base: float, s: float, **numbers: float) -> tuple[Tensor, Tensor]:
+        scaled = {"rope_type": kind, "rope_theta": base, "factor": s, **numbers, **more}
         config = LlamaConfig(hidden_size=2 * h, num_attention_heads=1, rope_parameters=scaled)
-        made: Tensor = ROPE_INIT_FUNCTIONS["linear"](config, torch.device("cpu"))[0]
-        return made
+        twice = 2 * config.max_position_embeddings
+        theta, m = ROPE_INIT_FUNCTIONS[kind](config, torch.device("cpu"), seq_len=twice)
+        return theta, torch.tensor(m)
 
-    return frequencies
+    def whole(h: int, base: float, s: float) -> Tensor:
+        return made(h, base, s - 1 if kind == "dynamic" else s)[0]
+
+    def by_parts(
+        h: int,
+        base: float,
+        s: float,
+        L: float,
+        alpha: float,
+        beta: float,
+    ) -> tuple[Tensor, Tensor]:
+        slow, fast = ("beta_slow", "beta_fast") if kind == "yarn" else ("low_freq_factor", "high_freq_factor")
+        return made(h, base, s, **{"original_max_position_embeddings": L, slow: alpha, fast: beta})
+
+    return whole if kind in ("linear", "dynamic") else by_parts

@@ -27,6 +27,8 @@ FURTHER = (
     ours("positional.rotary", {"pairs": "halves"}, pairs="halves"),
     ours("positional.partial_rotary", {"pairs": "halves"}, pairs="halves"),
     ours("positional.frequencies", {"scaling": "ntk"}, scaling="ntk"),
+    ours("positional.yarn", {"ramp": "pairs", "lengths": "stay"}, ramp="pairs", lengths="stay"),
+    replace(ours("positional.yarn", {"ramp": "whole"}, ramp="whole"), fixed={"base": 150.0}),
     ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
     replace(ours("positional.sinusoidal", {"frequencies": "closed"}, frequencies="closed"), sizes=EVEN),
     ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
