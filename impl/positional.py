@@ -178,13 +178,12 @@ def yarn(
     between them θᵢ = (1 − γᵢ)·base^(−i/h)/s + γᵢ·base^(−i/h), where γ grows with the number of turns, with ``ramp="pairs"`` with
     its logarithm, with ``ramp="whole"`` between whole pairs, as transformers has it. m is 0.1·ln s + 1 where s > 1, with
     ``lengths="stay"`` 1. ``yarn(h, 500_000, 8, 8192, 1, 4, lengths="stay")`` are Llama 3.1's. Computed in float64, whatever
-    ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1 and the numbers are positive, for ``ramp="whole"`` base > 1;
+    ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1 and the numbers are positive, and for whole pairs of base 1;
     TypeError for a dtype that is not floating. Source: Peng et al. 2023, "YaRN", sections 3.2 and 3.4.
     """
-    least = 1 if ramp == "whole" else 0
-    if not (base > least and min(s, L, alpha, beta) > 0):
+    if not min(base, s, L, alpha, beta) > 0 or (ramp == "whole" and base == 1):
         raise ValueError(
-            f"positional.yarn: expected base > {least}, s > 0, L > 0, alpha > 0, beta > 0; "
+            "positional.yarn: expected positive numbers, and for whole pairs a base other than 1; "
             f"got base {base}, s {s}, L {L}, alpha {alpha}, beta {beta}"
         )
     free = frequencies(h, base, dtype=torch.float64, device=device)

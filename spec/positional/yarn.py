@@ -30,8 +30,8 @@ RAMP = Convention(
     {
         "turns": "γ grows with the number of turns, as in the paper and in Llama 3.1",
         "pairs": "γ grows with the logarithm of that number, which falls by the same amount from pair to pair, as in gpt-oss",
-        "whole": "the same between two whole pairs, rounded outwards, as in the paper's code and transformers; of a base of at "
-        "most 1 nothing is said",
+        "whole": "the same between two whole pairs, rounded outwards, as in the paper's code and transformers; of a base of 1 "
+        "nothing is said",
     },
     default="turns",
 )
@@ -90,7 +90,7 @@ yarn = Formula(
                 turns=ramp(r[i], alpha, beta),
                 pairs=ramp(log(r[i]), log(alpha), log(beta)),
                 whole=case(
-                    lt(1, base), ramp(-i, -pair_of(alpha, round_up), -pair_of(beta, round_down)), Undefined()
+                    eq(base, 1), Undefined(), ramp(-i, -pair_of(alpha, round_up), -pair_of(beta, round_down))
                 ),
             ),
         ),

@@ -341,8 +341,10 @@ class TestYarn:
     def test_numbers_without_a_ramp_are_refused(self):
         """One line names the formula, what was expected and what was given."""
         with pytest.raises(
-            ValueError, match=r"^positional.yarn: expected base > 0, s > 0, .* got base 2, s 0, L 3,"
+            ValueError, match=r"^positional.yarn: expected positive numbers, .* got base 2, s 0, L 3,"
         ):
             yarn(7, 2, 0, 3)
-        with pytest.raises(ValueError, match=r"^positional.yarn: expected base > 1, .* got base 1, s 2,"):
+        with pytest.raises(
+            ValueError, match=r"^positional.yarn: expected .* a base other than 1; got base 1, s 2,"
+        ):
             yarn(7, 1, 2, 3, ramp="whole")

@@ -305,18 +305,12 @@ wrong(
 wrong(YARN, "ramp_unlimited", "The straight line below 0 and above 1.")(
     yarn(lambda turns, h, base, L, alpha, beta: (turns - alpha) / (beta - alpha))
 )
-wrong(YARN, "ramp_sudden", "Stays from β turns on, and else is slowed down.")(
-    yarn(lambda turns, h, base, L, alpha, beta: (turns >= beta).double())
-)
 wrong(YARN, "wavelengths_mixed", "Mixes wavelengths, not frequencies.")(
     yarn(mix=lambda free, s, gamma: free / ((1 - gamma) * s + gamma))
 )
 wrong(YARN, "radians_for_turns", "Counts radians, not turns.", cause=r"π|pi")(yarn(around=1.0))
 wrong(YARN, "no_factor", "m = 1 where lengths were to grow.", cause="lengths=stay")(yarn(factor=lambda s: 1))
 wrong(YARN, "factor_of_scores", "m², as scores have it.")(yarn(factor=lambda s: longer(s) ** 2))
-wrong(YARN, "factor_shrinks", "A factor below 1 where texts are shorter.")(
-    yarn(factor=lambda s: 0.1 * math.log(s) + 1)
-)
 right(YARN, "yarn_by_turns", "As it is written.")(yarn())
 right(YARN, "yarn_by_pairs", "As it is written, by the logarithm of the turns.", ramp="pairs")(yarn(in_pairs))
 right(YARN, "yarn_clamped", "The ramp as a number that is clamped, as in transformers.")(
