@@ -146,13 +146,11 @@ def frequencies(
     Computed in float64, whatever ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1, base > 0 and s > 0, TypeError
     for a dtype that is not floating. Source: Su et al. 2021, "RoFormer", equation 15; Peng et al. 2023, "YaRN", section 3.1.
     """
-    dtype = torch.get_default_dtype() if dtype is None else dtype
+    dtype = _floating("positional.frequencies", dtype)
     if h < 1 or not base > 0 or not s > 0:
         raise ValueError(
             f"positional.frequencies: expected h >= 1, base > 0, s > 0; got h {h}, base {base}, s {s}"
         )
-    if not dtype.is_floating_point:
-        raise TypeError(f"positional.frequencies: expected a floating dtype; got {dtype}")
     pair = torch.arange(h, dtype=torch.float64, device=device)
     slower = math.log(s) if scaling == "linear" else pair * (math.log(s) / max(h - 1, 1))
     return torch.exp(-pair * (math.log(base) / h) - slower).to(dtype)
@@ -181,6 +179,7 @@ def yarn(
     ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1 and the numbers are positive, and for whole pairs of base 1;
     TypeError for a dtype that is not floating. Source: Peng et al. 2023, "YaRN", sections 3.2 and 3.4.
     """
+    dtype = _floating("positional.yarn", dtype)
     if not min(base, s, L, alpha, beta) > 0 or (ramp == "whole" and base == 1):
         raise ValueError(
             "positional.yarn: expected positive numbers, and for whole pairs a base other than 1; "
@@ -198,8 +197,15 @@ def yarn(
     gamma = ((at - low) / (high - low)).where(at < high, 1).where(at > low, 0)
     theta = ((1 - gamma) / s + gamma) * free
     m = 0.1 * math.log(s) + 1 if lengths == "grow" and s > 1 else 1.0
-    dtype = torch.get_default_dtype() if dtype is None else dtype
     return theta.to(dtype), torch.tensor(m, dtype=dtype, device=device)
+
+
+def _floating(formula: str, dtype: torch.dtype | None) -> torch.dtype:
+    """The type asked for, or torch's default; refuse one that is not floating."""
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if not dtype.is_floating_point:
+        raise TypeError(f"{formula}: expected a floating dtype; got {dtype}")
+    return dtype
 
 
 check_arguments(__name__)

@@ -348,3 +348,5 @@ class TestYarn:
             ValueError, match=r"^positional.yarn: expected .* a base other than 1; got base 1, s 2,"
         ):
             yarn(7, 1, 2, 3, ramp="whole")
+        with pytest.raises(TypeError, match=r"^positional.yarn: expected a floating dtype; got torch.int64$"):
+            yarn(7, 2, 2, 3, dtype=torch.int64)
