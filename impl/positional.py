@@ -15,12 +15,14 @@ from impl import _refuse
 from impl._arguments import check_arguments
 from impl.embedding import rows
 
-__all__ = ["frequencies", "learned", "rotary", "sinusoidal"]
+__all__ = ["frequencies", "learned", "partial_rotary", "rotary", "sinusoidal", "yarn"]
 
 Layout = Literal["interleaved", "concatenated"]
 Frequencies = Literal["open", "closed"]
 Pairs = Literal["interleaved", "halves"]
 Scaling = Literal["linear", "ntk"]
+Ramp = Literal["turns", "pairs", "whole"]
+Lengths = Literal["grow", "stay"]
 
 
 def sinusoidal(
@@ -107,6 +109,27 @@ def rotary(
     return y.to(x.dtype)
 
 
+def partial_rotary(
+    x: Float[Tensor, "... n e"],
+    pos: Integer[Tensor, "... n"],
+    theta: Float[Tensor, " h"],
+    *,
+    pairs: Pairs = "interleaved",
+) -> Float[Tensor, "... n e"]:
+    """Turn the first 2·h entries of each row as ``rotary`` does, and leave the others. Statement: ``positional.partial_rotary``.
+
+    ``pairs="halves"`` takes the halves of the part that is turned, as GPT-NeoX and Phi do. ValueError for rows of fewer than 2·h
+    entries and other shapes that do not fit, TypeError as ``rotary`` has it. Source: Black et al. 2022, "GPT-NeoX-20B",
+    section 2.1.
+    """
+    if x.dim() < 2 or theta.dim() != 1 or pos.shape[-1:] != x.shape[-2:-1] or x.shape[-1] < 2 * len(theta):
+        expected = "x (... n 2*h+r), pos (... n), theta (h)"
+        raise _refuse.shapes("positional.partial_rotary", expected, x=x, pos=pos, theta=theta)
+    first, rest = x.tensor_split((2 * len(theta),), -1)
+    turned = rotary(first, pos, theta, pairs=pairs)
+    return torch.cat((turned, rest.expand(*turned.shape[:-1], -1)), -1)
+
+
 def frequencies(
     h: int,
     base: int | float = 10000.0,
@@ -123,16 +146,66 @@ def frequencies(
     Computed in float64, whatever ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1, base > 0 and s > 0, TypeError
     for a dtype that is not floating. Source: Su et al. 2021, "RoFormer", equation 15; Peng et al. 2023, "YaRN", section 3.1.
     """
-    dtype = torch.get_default_dtype() if dtype is None else dtype
+    dtype = _floating("positional.frequencies", dtype)
     if h < 1 or not base > 0 or not s > 0:
         raise ValueError(
             f"positional.frequencies: expected h >= 1, base > 0, s > 0; got h {h}, base {base}, s {s}"
         )
-    if not dtype.is_floating_point:
-        raise TypeError(f"positional.frequencies: expected a floating dtype; got {dtype}")
     pair = torch.arange(h, dtype=torch.float64, device=device)
     slower = math.log(s) if scaling == "linear" else pair * (math.log(s) / max(h - 1, 1))
     return torch.exp(-pair * (math.log(base) / h) - slower).to(dtype)
+
+
+def yarn(
+    h: int,
+    base: int | float,
+    s: int | float,
+    L: int | float,
+    alpha: int | float = 1.0,
+    beta: int | float = 32.0,
+    *,
+    ramp: Ramp = "turns",
+    lengths: Lengths = "grow",
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> tuple[Float[Tensor, " {h}"], Float[Tensor, ""]]:
+    """Frequencies θ for texts s times longer than the L positions of training, and m, which multiplies what ``rotary`` turned by
+    them. Statement: ``positional.yarn``.
+
+    Pairs that turn at most ``alpha`` times within L are slowed down s times, those that turn at least ``beta`` times stay;
+    between them θᵢ = (1 − γᵢ)·base^(−i/h)/s + γᵢ·base^(−i/h), where γ grows with the number of turns, with ``ramp="pairs"`` with
+    its logarithm, with ``ramp="whole"`` between whole pairs, as transformers has it. m is 0.1·ln s + 1 where s > 1, with
+    ``lengths="stay"`` 1. ``yarn(h, 500_000, 8, 8192, 1, 4, lengths="stay")`` are Llama 3.1's. Computed in float64, whatever
+    ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1 and the numbers are positive, and for whole pairs of base 1;
+    TypeError for a dtype that is not floating. Source: Peng et al. 2023, "YaRN", sections 3.2 and 3.4.
+    """
+    dtype = _floating("positional.yarn", dtype)
+    if not min(base, s, L, alpha, beta) > 0 or (ramp == "whole" and base == 1):
+        raise ValueError(
+            "positional.yarn: expected positive numbers, and for whole pairs a base other than 1; "
+            f"got base {base}, s {s}, L {L}, alpha {alpha}, beta {beta}"
+        )
+    free = frequencies(h, base, dtype=torch.float64, device=device)
+    turns = L / (2 * math.pi) * free
+    if ramp == "turns":
+        at, low, high = turns, float(alpha), float(beta)
+    elif ramp == "pairs":
+        at, low, high = turns.log(), math.log(alpha), math.log(beta)
+    else:
+        first, last = (h * math.log(L / (2 * math.pi * often)) / math.log(base) for often in (beta, alpha))
+        at, low, high = -torch.arange(h, device=device).double(), -math.ceil(last), -math.floor(first)
+    gamma = ((at - low) / (high - low)).where(at < high, 1).where(at > low, 0)
+    theta = ((1 - gamma) / s + gamma) * free
+    m = 0.1 * math.log(s) + 1 if lengths == "grow" and s > 1 else 1.0
+    return theta.to(dtype), torch.tensor(m, dtype=dtype, device=device)
+
+
+def _floating(formula: str, dtype: torch.dtype | None) -> torch.dtype:
+    """The type asked for, or torch's default; refuse one that is not floating."""
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if not dtype.is_floating_point:
+        raise TypeError(f"{formula}: expected a floating dtype; got {dtype}")
+    return dtype
 
 
 check_arguments(__name__)

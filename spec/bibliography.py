@@ -420,6 +420,13 @@ PAPERS = (
         "arXiv:2104.09864",
     ),
     Reference(
+        "black2022",
+        "Black et al.",
+        "GPT-NeoX-20B: An Open-Source Autoregressive Language Model",
+        2022,
+        "arXiv:2204.06745",
+    ),
+    Reference(
         "peng2023",
         "Peng, Quesnelle, Fan & Shippole",
         "YaRN: Efficient Context Window Extension of Large Language Models",

@@ -77,8 +77,7 @@ frequencies = Formula(
             conventions={"scaling": "ntk"},
         ),
     ),
-    notes="YaRN, which is not stated, slows pairs down by how often they turn within a text of training, and multiplies queries "
-    "and keys by a number: then lengths do not stay, and to turn twice is not to turn by the sum.",
+    notes="positional.yarn slows pairs down by how often they turn within a text of training.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

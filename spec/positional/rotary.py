@@ -138,6 +138,16 @@ for pairs, (first, second) in {"interleaved": (2 * i, 2 * i + 1), "halves": (i, 
         conventions=option,
     )
 
+    rotary.theorem(
+        "gradient" + suffix,
+        "A gradient goes back turned the other way",
+        claim(turned.pullback(g, x)[t, c], "=", rotary(g, pos, each(-theta[i], i))[t, c]).by_definition(
+            "a rotation is linear, and its transpose turns back: the cosine is even, the sine odd"
+        ),
+        given=g,
+        conventions=option,
+    )
+
 rotary.theorem(
     "shift",
     "All positions moved by the same number: no product of query and key changes",
@@ -172,16 +182,6 @@ rotary.theorem(
     "still",
     "A pair of frequency 0 is not turned",
     claim(rotary(x, pos, each(0, i))[t, c], "=", x[t, c]).by_definition("cos 0 = 1 and sin 0 = 0"),
-)
-
-rotary.theorem(
-    "gradient",
-    "A gradient goes back turned the other way",
-    claim(turned.pullback(g, x)[t, c], "=", rotary(g, pos, each(-theta[i], i))[t, c]).by_definition(
-        "a rotation is linear, and its transpose turns back: the cosine is even, the sine odd"
-    ),
-    given=g,
-    conventions={"pairs": "halves"},
 )
 
 rotary.theorem(

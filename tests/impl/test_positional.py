@@ -1,7 +1,9 @@
+import math
+
 import pytest
 import torch
 
-from impl.positional import frequencies, learned, rotary, sinusoidal
+from impl.positional import frequencies, learned, partial_rotary, rotary, sinusoidal, yarn
 
 LAYOUTS = pytest.mark.parametrize("layout", ["interleaved", "concatenated"])
 SIZES = pytest.mark.parametrize("n", [1, 2, 17, 97])
@@ -257,6 +259,26 @@ class TestRotary:
         )
 
 
+class TestPartialRotary:
+    """positional.partial_rotary."""
+
+    @PAIRS
+    @pytest.mark.parametrize("rest", [0, 5])
+    def test_the_first_entries_are_turned_and_the_others_stay(self, pairs, rest, normal):
+        """Of all members of a batch, each with positions of its own, though they share their rows; 0 may stay."""
+        x, theta, pos = normal(3, 14 + rest), normal(7), torch.randint(4096, (2, 3))
+        y = partial_rotary(x, pos, theta, pairs=pairs)
+        assert torch.equal(y[..., :14], rotary(x[..., :14], pos, theta, pairs=pairs))
+        assert torch.equal(y[..., 14:], x[..., 14:].expand(2, 3, rest))
+
+    @pytest.mark.usefixtures("unchecked")
+    def test_a_row_narrower_than_its_part_is_refused(self, normal):
+        """One line names the formula, what was expected and what was given."""
+        line = r"^positional.partial_rotary: expected x \(... n 2\*h\+r\), .* got x \(3, 13\), pos \(3,\), theta \(7,\)"
+        with pytest.raises(ValueError, match=line):
+            partial_rotary(normal(3, 13), torch.arange(3), normal(7))
+
+
 class TestFrequencies:
     """positional.frequencies."""
 
@@ -287,3 +309,44 @@ class TestFrequencies:
             TypeError, match=r"^positional.frequencies: expected a floating dtype; got torch.int64$"
         ):
             frequencies(7, dtype=torch.int64)
+
+
+class TestYarn:
+    """positional.yarn."""
+
+    @pytest.mark.parametrize("ramp", ["turns", "pairs", "whole"])
+    def test_fast_pairs_stay_and_slow_ones_are_slowed_down(self, ramp):
+        """Of 64 pairs some are beyond each bound; those between fall faster than by the base alone."""
+        free = frequencies(64, dtype=torch.float64)
+        theta, m = yarn(64, 10_000, 8, 4096, ramp=ramp, dtype=torch.float64)
+        turns, left = 4096 / (2 * math.pi) * free, theta / free
+        whole = 1 if ramp == "whole" else 0
+        fast, slow = int((turns >= 32).sum()), int((turns <= 1).sum())
+        torch.testing.assert_close(left[: fast - whole], torch.ones(fast - whole, dtype=torch.float64))
+        torch.testing.assert_close(
+            left[-slow + whole :], torch.full((slow - whole,), 1 / 8, dtype=torch.float64)
+        )
+        assert (left[fast:-slow].diff() < 0).all()
+        assert float(m) == pytest.approx(0.1 * math.log(8) + 1)
+
+    def test_dtype_and_factor_are_what_was_asked_for(self):
+        """Rounded once from float64; a text that is no longer has the factor 1."""
+        exact, _ = yarn(7, 500_000, 8, 8192, 1, 4, lengths="stay", dtype=torch.float64)
+        theta, m = yarn(7, 500_000, 8, 8192, 1, 4, lengths="stay", dtype=torch.bfloat16)
+        assert torch.equal(theta, exact.bfloat16())
+        assert m.dtype == torch.bfloat16
+        assert m == yarn(7, 500_000, 0.5, 8192)[1] == 1
+
+    @pytest.mark.usefixtures("unchecked")
+    def test_numbers_without_a_ramp_are_refused(self):
+        """One line names the formula, what was expected and what was given."""
+        with pytest.raises(
+            ValueError, match=r"^positional.yarn: expected positive numbers, .* got base 2, s 0, L 3,"
+        ):
+            yarn(7, 2, 0, 3)
+        with pytest.raises(
+            ValueError, match=r"^positional.yarn: expected .* a base other than 1; got base 1, s 2,"
+        ):
+            yarn(7, 1, 2, 3, ramp="whole")
+        with pytest.raises(TypeError, match=r"^positional.yarn: expected a floating dtype; got torch.int64$"):
+            yarn(7, 2, 2, 3, dtype=torch.int64)

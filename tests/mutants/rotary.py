@@ -1,5 +1,7 @@
 """Variants of ``positional.rotary``."""
 
+import math
+
 import torch
 
 from tests.mutants import right, wrong
@@ -140,6 +142,58 @@ def rotated_half(x, pos, theta):
     return x * cos + beside(-second, first) * sin
 
 
+PARTIAL = "positional.partial_rotary"
+
+
+def partial(turned=None, rest=lambda x, width: x[..., width:]):
+    """The rotary embedding of the first entries, right but for what is given."""
+
+    def embed(x, pos, theta):
+        width = 2 * len(theta)
+        return torch.cat(((turned or rotary())(x[..., :width], pos, theta), rest(x, width)), -1)
+
+    return embed
+
+
+@wrong(PARTIAL, pairs="halves")
+def halves_of_all(x, pos, theta):
+    """Halves of the whole row: entries of its second half are turned, too."""
+    middle = x.shape[-1] // 2
+    h = min(len(theta), middle)
+    a, b = turn(x[..., :h], x[..., middle : middle + h], angles(x, pos, theta[:h]).to(x.dtype))
+    return torch.cat((a, x[..., h:middle], b, x[..., middle + h :]), -1)
+
+
+wrong(PARTIAL, "last_turned", "Turns the last entries, and leaves the first.")(
+    lambda x, pos, theta: torch.cat(
+        (x[..., : -2 * len(theta)], rotary()(x[..., -2 * len(theta) :], pos, theta)), -1
+    )
+)
+wrong(PARTIAL, "rest_dropped", "Zeros for the entries that stay.")(
+    partial(rest=lambda x, width: torch.zeros_like(x[..., width:]))
+)
+wrong(PARTIAL, "rest_detached", "Passes no gradient to the entries that stay.")(
+    partial(rest=lambda x, width: x[..., width:].detach())
+)
+wrong(PARTIAL, "nothing_turned", "Returns the rows as they are.")(lambda x, pos, theta: x * 1)
+wrong(PARTIAL, "part_in_halves", "Halves of the part where neighbours were promised.", cause="pairs=halves")(
+    partial(rotary(split=halves, join=beside))
+)
+wrong(PARTIAL, "part_backwards", "Turns the part the other way.")(
+    partial(rotary(turned=lambda a, b, phi: turn(a, b, -phi)))
+)
+wrong(PARTIAL, "rest_in_reverse", "The entries that stay, in reverse.")(
+    partial(rest=lambda x, width: x[..., width:].flip(-1))
+)
+right(PARTIAL, "first_then_rest", "As it is written.")(partial())
+
+
+@right(PARTIAL, pairs="halves")
+def rotated_half_of_a_part(x, pos, theta):
+    """x cos + (−second, first) sin of the part, as in transformers."""
+    return partial(rotated_half)(x, pos, theta)
+
+
 FREQUENCIES = "positional.frequencies"
 
 
@@ -196,3 +250,73 @@ right(
     "base·s^(h/(h − 1)) in place of the base, as in transformers.",
     scaling="ntk",
 )(lambda h, base, s: frequencies(h, base * s ** (h / (h - 1)) if h > 1 else base, 1.0))
+
+
+YARN = "positional.yarn"
+
+
+def turned_ramp(turns, h, base, L, alpha, beta):
+    """The share that stays, by turns, right."""
+    return ((turns - alpha) / (beta - alpha)).where(turns < beta, 1).where(turns > alpha, 0)
+
+
+def slowed(free, s, gamma):
+    """A frequency of which the share γ stays, right."""
+    return (1 - gamma) * free / s + gamma * free
+
+
+def longer(s):
+    """The factor of queries and keys, right."""
+    return 0.1 * math.log(s) + 1 if s > 1 else 1.0
+
+
+def yarn(ramp=turned_ramp, mix=slowed, around=2 * math.pi, factor=longer):
+    """YaRN, right but for what is given."""
+
+    def by_parts(h, base, s, L, alpha, beta):
+        free = frequencies(h, base, 1)
+        gamma = ramp(L * free / around, h, base, L, alpha, beta)
+        return mix(free, s, gamma), torch.tensor(float(factor(s)), dtype=torch.float64)
+
+    return by_parts
+
+
+def reversed_ramp(turns, *numbers):
+    """What stays and what does not, exchanged."""
+    return 1 - turned_ramp(turns, *numbers)
+
+
+def in_pairs(turns, h, base, L, alpha, beta):
+    """The share that stays, by the logarithm of the turns."""
+    return turned_ramp(turns.log(), h, base, L, math.log(alpha), math.log(beta))
+
+
+wrong(YARN, "ramp_reversed", "Fast pairs slowed down, and slow ones left.")(yarn(reversed_ramp))
+wrong(YARN, "ramp_by_pairs", "A ramp over pairs where one over turns was promised.", cause="ramp=pairs")(
+    yarn(in_pairs)
+)
+wrong(
+    YARN,
+    "ramp_by_turns",
+    "A ramp over turns where one over pairs was promised.",
+    ramp="pairs",
+    cause="ramp=turns",
+)(yarn())
+wrong(YARN, "ramp_unlimited", "The straight line below 0 and above 1.")(
+    yarn(lambda turns, h, base, L, alpha, beta: (turns - alpha) / (beta - alpha))
+)
+wrong(YARN, "wavelengths_mixed", "Mixes wavelengths, not frequencies.")(
+    yarn(mix=lambda free, s, gamma: free / ((1 - gamma) * s + gamma))
+)
+wrong(YARN, "radians_for_turns", "Counts radians, not turns.", cause=r"π|pi")(yarn(around=1.0))
+wrong(YARN, "no_factor", "m = 1 where lengths were to grow.", cause="lengths=stay")(yarn(factor=lambda s: 1))
+wrong(YARN, "factor_of_scores", "m², as scores have it.")(yarn(factor=lambda s: longer(s) ** 2))
+right(YARN, "yarn_by_turns", "As it is written.")(yarn())
+right(YARN, "yarn_by_pairs", "As it is written, by the logarithm of the turns.", ramp="pairs")(yarn(in_pairs))
+right(YARN, "yarn_clamped", "The ramp as a number that is clamped, as in transformers.")(
+    yarn(
+        lambda turns, h, base, L, alpha, beta: (
+            ((turns - alpha) / (beta - alpha)).clamp(0, 1) if alpha < beta else (turns > alpha).double()
+        )
+    )
+)

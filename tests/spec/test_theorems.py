@@ -248,6 +248,12 @@ CATALOGUE = {
     },
     "positional.learned": {"one_hot"},
     "positional.frequencies": {"unscaled", "unscaled_ntk", "first", "first_ntk", "last_ntk", "length"},
+    "positional.yarn": {
+        *(name + ramp for name in ("fast", "slow", "between", "unscaled") for ramp in ("", "_pairs")),
+        "length",
+        "temperature",
+        "twice",
+    },
     "positional.rotary": {
         "relative",
         "relative_halves",
@@ -258,8 +264,10 @@ CATALOGUE = {
         "origin",
         "still",
         "gradient",
+        "gradient_halves",
         "one_side",
     },
+    "positional.partial_rotary": {"scores", "shift", "norm", "composition"},
     "normalization.layer_norm": {
         "zero_mean",
         "variance",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +30,25 @@ def transformers_rotary(model: str) -> Adapter:
     return function(apply, interleaved if model == "gptj" else halves, batch=1)
 
 
+def transformers_partial() -> Adapter:
+    """The queries of GPT-J's attention as it compares them, turned in a part of their width by tables of our angles."""
+    modeling: Any = import_module("transformers.models.gptj.modeling_gptj")
+
+    def build(h: int, r: int) -> nn.Module:
+        config = modeling.GPTJConfig(n_embd=2 * h + r, n_head=1, rotary_dim=2 * h)
+        made = modeling.GPTJAttention(config, layer_idx=0)
+        made.q_proj = made.k_proj = made.v_proj = made.out_proj = nn.Identity()
+        made._attn = lambda query, *others: (query, None)
+        return cast("nn.Module", made)
+
+    def call(attend: Any, x: Tensor, pos: Tensor, theta: Tensor) -> Any:
+        phi = (pos.unsqueeze(-1) * theta).to(x.dtype)
+        attend.embed_positions = torch.cat((phi.sin(), phi.cos()), -1)
+        return attend(x.unsqueeze(0), position_ids=torch.arange(len(x), device=x.device)[None])[0].squeeze(0)
+
+    return module(build, dict, call, batch=0)
+
+
 def transformers_module(model: str, kind: str) -> Adapter:
     """The module that makes a model's sines and cosines, with our frequencies in its buffer, and what turns by them."""
     modeling = import_module(f"transformers.models.{model}.modeling_{model}")
@@ -53,15 +72,30 @@ def transformers_module(model: str, kind: str) -> Adapter:
     return module(build, dict, call, grad=False)
 
 
-def transformers_frequencies() -> Callable[..., Any]:
-    """What makes the frequencies of transformers where positions are interpolated."""
+def transformers_frequencies(kind: str, **more: object) -> Callable[..., Any]:
+    """What makes the frequencies of transformers in longer texts, and by parts what multiplies sines and cosines."""
     from transformers import LlamaConfig
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-    def frequencies(h: int, base: float, s: float) -> Tensor:
-        scaled = {"rope_type": "linear", "rope_theta": base, "factor": s}
+    def made(h: int, base: float, s: float, **numbers: float) -> tuple[Tensor, Tensor]:
+        scaled = {"rope_type": kind, "rope_theta": base, "factor": s, **numbers, **more}
         config = LlamaConfig(hidden_size=2 * h, num_attention_heads=1, rope_parameters=scaled)
-        made: Tensor = ROPE_INIT_FUNCTIONS["linear"](config, torch.device("cpu"))[0]
-        return made
+        twice = 2 * config.max_position_embeddings
+        theta, m = ROPE_INIT_FUNCTIONS[kind](config, torch.device("cpu"), seq_len=twice)
+        return theta, torch.tensor(m)
 
-    return frequencies
+    def whole(h: int, base: float, s: float) -> Tensor:
+        return made(h, base, s - 1 if kind == "dynamic" else s)[0]
+
+    def by_parts(
+        h: int,
+        base: float,
+        s: float,
+        L: float,
+        alpha: float,
+        beta: float,
+    ) -> tuple[Tensor, Tensor]:
+        slow, fast = ("beta_slow", "beta_fast") if kind == "yarn" else ("low_freq_factor", "high_freq_factor")
+        return made(h, base, s, **{"original_max_position_embeddings": L, slow: alpha, fast: beta})
+
+    return whole if kind in ("linear", "dynamic") else by_parts

@@ -91,6 +91,22 @@ TRANSFORMERS = (
     ),
     Target(
         "transformers",
+        "gpt_neox apply_rotary_pos_emb(part)",
+        "positional.partial_rotary",
+        "rotary:transformers_rotary",
+        {"pairs": "halves"},
+        "takes sines and cosines, here those of the angles",
+        keywords={"model": "gpt_neox"},
+    ),
+    Target(
+        "transformers",
+        "GPTJAttention(rotary_dim)",
+        "positional.partial_rotary",
+        "rotary:transformers_partial",
+        differs="its queries, before they are compared; its table of sines and cosines is that of the angles",
+    ),
+    Target(
+        "transformers",
         "gpt_oss eager_attention_forward",
         "attention.sinks",
         "grouped:transformers_sinks",
@@ -142,6 +158,39 @@ TRANSFORMERS = (
         "positional.frequencies",
         "rotary:transformers_frequencies",
         differs="float32",
+        keywords={"kind": "linear"},
+    ),
+    Target(
+        "transformers",
+        "ROPE_INIT_FUNCTIONS[dynamic]",
+        "positional.frequencies",
+        "rotary:transformers_frequencies",
+        {"scaling": "ntk"},
+        "float32; its scale follows the length: with the factor s − 1, at twice the length of training, it is s",
+        sizes={"h": "2.."},
+        keywords={"kind": "dynamic"},
+    ),
+    Target(
+        "transformers",
+        "ROPE_INIT_FUNCTIONS[llama3]",
+        "positional.yarn",
+        "rotary:transformers_frequencies",
+        {"lengths": "stay"},
+        "float32",
+        keywords={"kind": "llama3"},
+    ),
+    *(
+        Target(
+            "transformers",
+            f"ROPE_INIT_FUNCTIONS[yarn]({'' if whole else 'truncate=False'})".removesuffix("()"),
+            "positional.yarn",
+            "rotary:transformers_frequencies",
+            {"ramp": "whole" if whole else "pairs"},
+            "float32; its ramp is kept between pair 0 and pair 2·h − 1, where these numbers have it anyhow",
+            keywords={"kind": "yarn", "truncate": whole},
+            fixed={"base": 10000.0, "L": 4096.0, "alpha": 1.0, "beta": 32.0},
+        )
+        for whole in (True, False)
     ),
     *(
         Target(

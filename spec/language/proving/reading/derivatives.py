@@ -7,6 +7,7 @@ again: of the recurrence that the derivatives follow.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -22,6 +23,7 @@ from spec.language.known import get_formula
 from spec.language.lines import Definition
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.reading.defining import ParityNeeded
 from spec.language.proving.reading.frames import Frame, Reading
 from spec.language.proving.reading.states import Recurring, cycles
 from spec.language.proving.rules.normal import Normal
@@ -258,21 +260,47 @@ def pullback(reader: Reading, node: Pullback, frame: Frame, facts: Facts) -> Pol
         if not (facts.nonnegative(place) and facts.nonnegative(size - place - 1)):
             raise Undischarged(f"the index of the pullback to {node.wrt} stays in range")
     output = reader.unfolding.output(call, inner)
-    symbols, lits, here = [], [], facts
-    for size in output.shape:
-        symbol = n.fresh("o")
-        span = [
-            n.at_least_zero(g, n.empty)
-            for g in (symbol.poly, reader.index(size, inner, facts) - symbol.poly - 1)
-        ]
-        symbols.append(symbol)
+
+    def term(places: tuple[Poly, ...], here: Facts) -> Poly:
+        value = reader.entry(output, places, inner, here)
+        slope = derivative(n, value, alone.name, index, here)
+        seed = reader.entry(node.seed, places, frame, here)
+        return n.mul(seed, rebuild(n, slope, Change(entries=back), here), here)
+
+    sizes = tuple(reader.index(size, inner, facts) for size in output.shape)
+    return _over_entries(reader, term, sizes, (None,) * len(sizes), facts)
+
+
+def _over_entries(
+    reader: Reading,
+    term: Callable[[tuple[Poly, ...], Facts], Poly],
+    sizes: tuple[Poly, ...],
+    parities: tuple[int | None, ...],
+    facts: Facts,
+) -> Poly:
+    """The sum over all entries of an array; over even and odd ones along an axis where the parity decides what an entry is."""
+    n, lits, here = reader.n, [], facts
+    symbols = [n.fresh("o") for _ in sizes]
+    places = tuple(
+        symbol.poly if odd is None else symbol.poly.scale(Fraction(2)) + odd
+        for symbol, odd in zip(symbols, parities, strict=True)
+    )
+    for place, size in zip(places, sizes, strict=True):
+        span = [n.at_least_zero(gap, n.empty) for gap in (place, size - place - 1)]
         lits += [lit for condition in span for lit in condition.conditions]
         here = here.assume_value(span[0]).assume_value(span[1])
-    places = tuple(symbol.poly for symbol in symbols)
-    value = reader.entry(output, places, inner, here)
-    slope = derivative(n, value, alone.name, index, here)
-    seed = reader.entry(node.seed, places, frame, here)
-    return n.sum_over(symbols, lits, n.mul(seed, rebuild(n, slope, Change(entries=back), here), here), facts)
+    if here.impossible:
+        n.note("empty")
+        return ZERO
+    try:
+        return n.sum_over(symbols, lits, term(places, here), facts)
+    except ParityNeeded as need:
+        axis = symbols.index(need.symbol) if need.symbol in symbols else -1
+        if axis < 0 or parities[axis] is not None:
+            raise
+    n.note("parity")
+    split = [(*parities[:axis], odd, *parities[axis + 1 :]) for odd in (0, 1)]
+    return total([_over_entries(reader, term, sizes, each, facts) for each in split])
 
 
 def mentions_any(poly: Poly, argument: Basic) -> bool:

@@ -10,7 +10,23 @@ import numpy as np
 import pytest
 
 from spec.attention.local import local
-from spec.language import Max, Node, Some, Sum, Tensor, case, data, define, eq, le, lt, sizes, sqrt, tensor
+from spec.language import (
+    Max,
+    Node,
+    Some,
+    Sum,
+    Tensor,
+    case,
+    data,
+    define,
+    eq,
+    le,
+    lt,
+    number,
+    sizes,
+    sqrt,
+    tensor,
+)
 from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.arithmetic import Truth, Undecided
 from spec.language.evaluation.balls import midpoints
@@ -217,3 +233,16 @@ def test_local_attention_with_a_key_on_the_border_of_the_window_raises_no_false_
     assert tolerance[1].max() > 1e-3
     away = {**inputs, "D": inputs["D"] + 0.3}
     assert np.median(bound(local, away, {"intermediates": "storage"})[0][1]) < 1e-3
+
+
+def test_arithmetic_of_whole_numbers_in_a_condition_is_decided() -> None:
+    """A number that is given, an index and a size may be added on either side: nothing of it is rounded."""
+    last, y = number("last", domain="integer", below=m), tensor("y", m)
+    bounds = []
+    for seen in (le(j, last + m - m + 1 - 1), le(j, last), ~lt(last + 2, j + 2)):
+        lines = (define(y[j], case(seen, x[j] / 3)),)
+        formula = Formula("test.truth", "up to the last", inputs=(x, last), lines=lines, outputs=(y,))
+        forget(formula.id)
+        bounds.append(bound(formula, {"x": np.arange(1.0, 8), "last": 3}, dtype="float32")[0][1])
+    assert bounds[0].tolist() == bounds[1].tolist() == bounds[2].tolist()
+    assert (bounds[0] < 1e-5).all()

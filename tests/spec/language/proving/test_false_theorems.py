@@ -12,6 +12,11 @@ from spec.masking.mlm import i as position
 from spec.masking.mlm import w as word
 from spec.normalization.layer_norm import beta, d, eps, gamma, i, j, layer_norm, var, x, xhat
 from spec.positional.layout import b
+from spec.positional.rotary import c as entry
+from spec.positional.rotary import i as hand
+from spec.positional.rotary import pos, rotary, theta
+from spec.positional.rotary import t as token
+from spec.positional.rotary import x as rows
 from spec.positional.rotation import rotation
 from spec.positional.sinusoidal import PE, c, e, phi, r, sinusoidal, t
 from spec.positional.sinusoidal import i as pair
@@ -26,6 +31,23 @@ FALSE: Register = {}
 false = register_in(FALSE)
 
 # Positions ----------------------------------------------------------------------------------------------------------------
+
+back = given("g", rows.shape[0], rows.shape[1])
+turned_rows = rotary(rows, pos, theta)
+
+
+@false("a gradient through rotary positions is turned as the rows were", rotary, "the two sides differ by")
+def _() -> Theorem:
+    return equal(
+        turned_rows.pullback(back, rows)[token, entry], rotary(back, pos, theta)[token, entry], given=(back,)
+    )
+
+
+@false("the odd entries of a gradient are turned as the rows were", rotary, "the two sides differ by")
+def _() -> Theorem:
+    at = token, 2 * hand + 1
+    return equal(turned_rows.pullback(back, rows)[at], rotary(back, pos, theta)[at], given=(back,))
+
 
 (h,) = sizes("h")
 EVEN, ODD = {d: 2 * h}, {d: 2 * h + 1}
