@@ -195,8 +195,8 @@ def test_what_a_version_has_is_read_off_its_source_as_it_is_found_in_it(target: 
 
 
 def test_a_fused_step_is_given_state_of_one_shape_and_layout() -> None:
-    """torch's fused step reads memory, whatever its shape: it writes beyond a moment of fewer rows, and takes a gradient of another
-    layout than the weights' in another order. The first step goes against the gradient.
+    """torch's fused step reads memory, whatever its shape: it writes beyond a moment of fewer rows, and takes a gradient that is
+    laid out otherwise than the weights in another order. The first step goes against the gradient.
     """
     g = torch.tensor([[1.0, 2.0], [-1.0, -2.0], [1.0, 2.0]]).t()
     zeros, rest = torch.zeros(2, 3), torch.zeros(3)
