@@ -30,9 +30,9 @@ earlier_choice = lt(r[t, j] + HALF, r[i, j]) | lt(r[t, j], r[i, j] + HALF) & lt(
 capacity = Formula(
     "routing.capacity",
     "Routing with a capacity",
-    why="What if all tokens ask the same expert? On many devices each expert has memory and time for a fixed number of tokens, and "
-    "the others would wait for the busiest. So it takes C of them and no more: C is what it would get if all were asked alike, "
-    "n·k/E, times a factor such as 1.25. A token that finds it full gets nothing from it, and passes on as it came.",
+    why="What if all tokens ask the same expert? On many devices each expert has memory and time for a fixed number of tokens, "
+    "and the others would wait for the busiest. So it takes C of them and no more: C is what it would get if all were asked "
+    "alike, n·k/E, times a factor such as 1.25. A token that finds it full gets nothing from it, and passes on as it came.",
     sizes={
         n: "tokens",
         E: "experts",
@@ -89,8 +89,8 @@ capacity = Formula(
             conventions={"order": "choices"},
         ),
     ),
-    notes="Of experts that suit alike those with the smaller number are asked. Counts are integers: b + ½ < C says b < C, whatever "
-    "the rounding of a sum.",
+    notes="Of experts that suit alike those with the smaller number are asked. Counts are integers: b + ½ < C says b < C, "
+    "whatever the rounding of a sum.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def test_what_does_not_fit_is_refused_in_one_line(unchecked):
         top_k(torch.ones(5), 2)
     with pytest.raises(ValueError, match="expected k >= 1; got 0"):
         top_k(torch.ones(3, 5), 0)
-    with pytest.raises(ValueError, match="routing.capacity: expected C >= 1; got 0"):
+    with pytest.raises(ValueError, match=r"routing\.capacity: expected C >= 1; got 0"):
         capacity(torch.ones(3, 5), 2, 0)
     with pytest.raises(TypeError, match="one floating dtype"):
         top_k(torch.ones(3, 5, dtype=torch.int64), 2)

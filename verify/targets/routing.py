@@ -69,6 +69,7 @@ def _limited(kind: Callable[..., Any], s: Tensor, C: int, **options: Any) -> Any
     shared = {"router_bias": False, "router_ignore_padding_tokens": False}
     dtype, experts = str(s.dtype).removeprefix("torch."), s.shape[-1]
     sizes = {"hidden_size": experts, "num_experts": experts, "expert_capacity": C}
-    route = kind(SimpleNamespace(router_dtype=dtype, **sizes, **shared, **options))
+    with torch.device("meta"):  # its own weights are not drawn
+        route = kind(SimpleNamespace(router_dtype=dtype, **sizes, **shared, **options))
     route.classifier.weight = torch.nn.Parameter(torch.eye(experts, dtype=s.dtype))
     return route
