@@ -6,8 +6,8 @@ dropout nor biases in attention; ``biased_decoder_layer`` has these, in a ``Bias
 
 Of the modules, ``TransformerConfig`` says what a model is made of, ``Transformer`` is the model; ``Encoder`` and ``Decoder`` are
 its stacks, over vectors; ``EncoderLayer`` and ``DecoderLayer`` what they are stacked of. ``Cache`` keeps keys and values while a
-target is written word by word, and to ``impl.decoding`` a model is handed with its sources by ``Conditioned``, a GPT or a Llama by
-``CachedModel``.
+target is written word by word, and to ``impl.decoding`` a model is handed by ``Conditioned``, with its sources, or by
+``CachedModel``, a GPT or a Llama.
 ``impl.transformer.adapters`` exchanges parameters with ``nn.Transformer`` and hands them to ``model``;
 ``impl.transformer.counts`` says how many there are, and its ``cost`` how many operations a layer takes.
 
