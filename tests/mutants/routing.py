@@ -159,30 +159,20 @@ wrong(CAPACITY, "half_of_it", "A token that finds an expert full gets half of it
     limited(finish=lambda w, kept: torch.where(kept, w, w / 2))
 )
 
-
-def taken_one_by_one(s, k, C, turns):
-    """Tokens come in turns, and an expert that has C takes none."""
-    index = places(s, k)
-    w, found = torch.softmax(s.gather(-1, index), -1), torch.zeros_like(s)
-    taken = torch.zeros_like(s[..., 0, :])
-    for token, choice in turns(range(s.shape[-2]), range(index.shape[-1])):
-        expert = index[..., token, choice, None]
-        free = taken.gather(-1, expert) < C
-        found[..., token, :] = found[..., token, :].scatter(-1, expert, w[..., token, choice, None] * free)
-        taken = taken.scatter_add(-1, expert, free.to(s.dtype))
-    return found
-
-
-@right(CAPACITY)
-def one_by_one(s, k, C):
-    """Each token in its turn, with all its choices."""
-    return taken_one_by_one(s, k, C, lambda tokens, choices: [(i, c) for i in tokens for c in choices])
+right(CAPACITY, "counted_at_experts", "Those that ask are counted, token by token.")(limited())
 
 
 @wrong(CAPACITY, cause="order=choices")
 def first_choices_first(s, k, C):
     """First choices come before second ones."""
-    return taken_one_by_one(s, k, C, lambda tokens, choices: [(i, c) for c in choices for i in tokens])
+    index, found, before = places(s, k), torch.zeros_like(s), 0
+    w = torch.softmax(s.gather(-1, index), -1)
+    for choice in range(index.shape[-1]):
+        at = index[..., choice : choice + 1]
+        asked = spread(s, at, torch.ones_like(at, dtype=s.dtype))
+        found = found + spread(s, at, w[..., choice : choice + 1]) * (before + asked.cumsum(-2) <= C)
+        before = before + asked.sum(-2, keepdim=True)
+    return found
 
 
 @right(CAPACITY, order="choices")

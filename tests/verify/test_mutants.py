@@ -164,7 +164,7 @@ RIGHT = {
     "activation.log_softmax": ("log_softmax_from_the_largest",),
     "optimization.adamw": ("step_by_factors",),
     "routing.top_k": ("by_rank",),
-    "routing.capacity": ("one_by_one",),
+    "routing.capacity": ("counted_at_experts",),
     "llama.attention": ("llama_by_the_kernel",),
     "normalization.add_rms_norm": ("add_rms_by_squares_of_both",),
     "normalization.add_norm": ("means_added",),
