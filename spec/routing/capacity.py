@@ -90,8 +90,7 @@ capacity = Formula(
         ),
     ),
     notes="Of experts that suit alike those with the smaller number are asked. Counts are integers: b + ½ < C says b < C, "
-    "whatever the rounding of a sum. Places are counted from 0, and no two tokens have the same at an expert that they ask, so "
-    "that it takes at most C.",
+    "whatever the rounding of a sum.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -138,4 +137,12 @@ capacity.theorem(
     .step(b[t, j] - Sum(case(asked(j, u), 1), (u, i + 1, t - 1)), "all but those between them")
     .because("no count is negative", gap=Sum(case(asked(j, u), 1), (u, i + 1, t - 1))),
     conventions=IN_ORDER,
+)
+
+capacity.theorem(
+    "at_most",
+    "An expert takes at most C tokens, as it has C places: their number, an integer, is below C + ½",
+    claim(Sum(case(asked(j, i) & within(i), 1), i), "<=", C + HALF)
+    .by_enclosure()
+    .because("no two tokens that ask it have the same place, and it takes those whose place is below C"),
 )
