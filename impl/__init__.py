@@ -12,7 +12,7 @@
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position; ``gated``: three, with a gate
 ``impl.masking``          ``mlm``, ``whole_words``: what masked language modelling hides; ``nsp``: pairs of sentences
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; of hidden words and pairs; warm-up
-``impl.routing``          ``top_k``: which experts a token is sent to, and how much each counts
+``impl.routing``          ``top_k``, ``capacity``: which experts a token is sent to, and how much each counts
 ``impl.optimization``     ``adamw``: a step of training, as a function
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's

@@ -384,6 +384,20 @@ PAPERS = (
         2017,
         "arXiv:1701.06538",
     ),
+    Reference(
+        "lepikhin2020",
+        "Lepikhin et al.",
+        "GShard: Scaling Giant Models with Conditional Computation and Automatic Sharding",
+        2020,
+        "arXiv:2006.16668",
+    ),
+    Reference(
+        "fedus2021",
+        "Fedus et al.",
+        "Switch Transformers: Scaling to Trillion Parameter Models with Simple and Efficient Sparsity",
+        2021,
+        "arXiv:2101.03961",
+    ),
     Reference("jiang2024", "Jiang et al.", "Mixtral of Experts", 2024, "arXiv:2401.04088"),
     Reference(
         "loshchilov2019",

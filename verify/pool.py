@@ -42,6 +42,8 @@ MEMORY = {
 """What a worker's environment says of memory, unless the user's says otherwise."""
 FAULTS = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 """Signals that end a process for its own fault."""
+SPOILED = ", between calls; has one of them written beyond its own memory?"
+"""What may have led to such a fault outside a call."""
 GRACE = 3.0
 """Seconds that pebble is given to tell of a worker that is gone."""
 _DIES_WITH_PARENT = 1
@@ -146,8 +148,8 @@ class Worker:
         if call and (code >= 0 or by in FAULTS):
             return Lost(f"{call}, ended the process ({by})", by_call=True)
         during = f" during a call: {call}" if call else ""
-        memory = "; is there memory enough?" if by == "SIGKILL" else ""
-        return Lost(f"the process was ended by {by}{during}{memory}")
+        why = {"SIGKILL": "; is there memory enough?"} | dict.fromkeys(FAULTS, SPOILED)
+        return Lost(f"the process was ended by {by}{during}{why.get(by, '')}")
 
 
 def run_tasks(

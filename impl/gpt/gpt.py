@@ -5,9 +5,9 @@ al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.3 (no
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar, Unpack, cast
+from typing import Unpack, cast
 
 import torch
 import torch.nn.functional as F
@@ -20,18 +20,15 @@ from impl._placement import Placement
 from impl._transforms import readable
 from impl.attention import MultiHeadAttention, causal
 from impl.attention.projections import beside
-from impl.decoding import greedy
-from impl.decoding.steps import check_prompts
 from impl.embedding import rows
 from impl.gpt.config import GPTConfig
 from impl.objectives import linear_cross_entropy
 from impl.positional import sinusoidal
-from impl.transformer import Cache
+from impl.transformer import Cache, CachedModel
+from impl.transformer.generation import CausalModel, pack
 from impl.transformer.layers import FeedForward, Residual
 
 __all__ = ["CachedGPT", "GPT", "GPTLayer"]
-
-T = TypeVar("T")
 
 
 class GPTLayer(nn.Module):
@@ -70,13 +67,15 @@ class GPTLayer(nn.Module):
         return y
 
 
-class GPT(nn.Module):
+class GPT(CausalModel):
     """Words and positions as vectors, ``layers`` layers, a last LayerNorm where ``norm`` is "pre", and logits by the table of
     words once more. Parameters are drawn from ``generator``, if one is given.
 
     A mask has the shape of the ids, and **True means "a real token"**. Where it is False stands padding: in front, behind or
     between, it is never read, whatever id it is, and what comes out there is 0. Positions count real tokens unless given.
     """
+
+    formula = "gpt.model"
 
     def __init__(
         self, config: GPTConfig, *, generator: Generator | None = None, **placement: Unpack[Placement]
@@ -125,7 +124,7 @@ class GPT(nn.Module):
         self._check(ids, mask, positions)
         if mask is None:
             return self._run(ids, positions)
-        order, ids, positions = _pack(mask, ids, positions)
+        order, ids, positions = pack(mask, ids, positions)
         x = self._run(ids, positions)
         back = order.argsort(-1).unsqueeze(-1).expand(x.shape)
         return torch.where(mask.unsqueeze(-1), x.gather(-2, back), 0.0)
@@ -146,7 +145,7 @@ class GPT(nn.Module):
         if mask is None:
             asked = ids
         else:
-            _, ids, _ = _pack(mask, ids, None)
+            _, ids, _ = pack(mask, ids, None)
             real = torch.arange(ids.shape[-1], device=ids.device) < mask.sum(-1, keepdim=True)
             asked = ids.masked_fill(~real, IGNORED)
         asked = asked[..., 1:].reshape(-1)
@@ -158,30 +157,6 @@ class GPT(nn.Module):
             )
         x = self._run(ids[..., :-1], None)
         return linear_cross_entropy(x.reshape(-1, x.shape[-1]), self.E, asked)
-
-    @torch.no_grad()
-    def generate(
-        self,
-        prompts: Integer[Tensor, "b n"],
-        mask: Bool[Tensor, "b n"] | None = None,
-        *,
-        max_length: int,
-        search: Callable[..., T] = greedy,  # type: ignore[assignment]
-        **options: Any,
-    ) -> T:
-        """What ``search``, of ``impl.decoding`` (``greedy``, ``beam``, ``sampled``), finds behind each prompt, with ``options``
-        of its own (``end=``, ``width=``, ``generator=``): up to ``max_length`` tokens more.
-
-        The mask says which tokens of the prompts are real: shorter ones may be padded on either side. Keys and values are kept.
-        The module is used as it is: in evaluation, unless dropout is wanted. ValueError where prompts and what follows are longer
-        than ``config.max_length``.
-        """
-        self._check(prompts, mask, None)
-        lengths = None if mask is None else mask.sum(-1)
-        if mask is not None:
-            _, prompts, _ = _pack(mask, prompts, None)
-        steps = CachedGPT(self, prompts.shape[-1] + max_length - 1)
-        return search(steps, prompts, lengths, max_length=max_length, **options)
 
     def start(self, rows: int, capacity: int | None = None) -> Cache:
         """A cache for so many rows without tokens: room for ``capacity`` in each, ``config.max_length`` unless given.
@@ -200,22 +175,8 @@ class GPT(nn.Module):
         places = torch.arange(capacity, device=self.E.device)
         return Cache([(none, none)] * config.layers, None, self._positions(places))
 
-    @torch.no_grad()
-    def decode_step(
-        self, ids: Integer[Tensor, "r n"], cache: Cache, lengths: Integer[Tensor, " r"] | None = None
-    ) -> Float[Tensor, "r V"]:
-        """The logits of each row's next token, after the n tokens ``ids``, which come behind those in the cache; they are in
-        the cache afterwards. ``lengths`` says how many of a row's n tokens are real: prompts of different lengths, padded behind
-        their ends. ValueError where the cache has no room, for ids or lengths without a row for each of the cache's, and for
-        lengths outside 1..n.
-        """
-        if ids.dim() != 2 or len(ids) != len(cache.lengths):
-            raise _refuse.shapes("gpt.model", f"ids (r n), r = {len(cache.lengths)} as in the cache", ids=ids)
-        r, n = ids.shape
-        if lengths is not None:
-            if not torch.compiler.is_compiling():
-                check_prompts("gpt.model", ids, lengths)
-            ids = ids.masked_fill(torch.arange(n, device=ids.device) >= lengths[:, None], 0)
+    def _continue(self, ids: Tensor, cache: Cache) -> Tensor:
+        n = ids.shape[1]
         x = self._embed(ids, F.embedding(cache.places(n), cache.positions))
         x = x.reshape(
             cache.sources, cache.beams * n, x.shape[-1]
@@ -225,10 +186,10 @@ class GPT(nn.Module):
         )  # padding is behind: at first, it is enough to be causal
         for number, layer in enumerate(cast(Iterable[GPTLayer], self.layers)):
             x = layer.step(x, cache, number, mask)
-        cache.advance(n, lengths)
-        x = x.view(r, n, x.shape[-1])
-        last = x[:, -1] if lengths is None else x[torch.arange(r, device=x.device), lengths.long() - 1]
-        return F.linear(self.norm(last), self.E)
+        return x
+
+    def _logits(self, x: Tensor) -> Tensor:
+        return F.linear(self.norm(x), self.E)
 
     def _run(self, ids: Tensor, positions: Tensor | None) -> Tensor:
         if positions is None:
@@ -288,31 +249,5 @@ class GPT(nn.Module):
         save(self, self.config, folder)
 
 
-class CachedGPT:
-    """An ``impl.decoding.StepModel``, which keeps keys and values of what it has read: ``greedy(CachedGPT(model), prompts, …)``.
-    ``capacity`` is the number of tokens that a row has room for, ``config.max_length`` unless given.
-    """
-
-    def __init__(self, model: GPT, capacity: int | None = None) -> None:
-        self.model, self.capacity = model, capacity
-
-    def start(
-        self, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"]
-    ) -> tuple[Float[Tensor, "b V"], Cache]:
-        """Logits after each prompt, of which the first ``lengths`` tokens count, and the cache that goes on from there."""
-        cache = self.model.start(len(prompts), self.capacity)
-        alike = prompts.is_cpu and bool((lengths == prompts.shape[1]).all())
-        return self.model.decode_step(prompts, cache, None if alike else lengths), cache
-
-    def step(self, state: Cache, tokens: Integer[Tensor, " r"]) -> tuple[Float[Tensor, "r V"], Cache]:
-        """Logits after one more token in every row."""
-        return self.model.decode_step(tokens.unsqueeze(1), state), state
-
-
-def _pack(mask: Tensor, ids: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The real tokens of each row in front, padding (id 0) behind them, where no token sees it: the places that they come from,
-    the ids, and the positions that were given.
-    """
-    order = (~mask).byte().argsort(dim=-1, stable=True)
-    ids = ids.masked_fill(~mask, 0).gather(-1, order)
-    return order, ids, None if positions is None else positions.masked_fill(~mask, 0).gather(-1, order)
+class CachedGPT(CachedModel):
+    """An ``impl.decoding.StepModel`` of a GPT, which keeps keys and values: ``greedy(CachedGPT(model), prompts, …)``."""

@@ -1,7 +1,8 @@
 """Llama: as functions of its weights, and as a module that reads and writes the checkpoints of Hugging Face.
 
 ``attention``, ``layer`` and ``model`` are functions, each with the inputs of the statement of its name. ``LlamaConfig`` says what
-a model is made of (``LlamaConfig.llama2("7b")``, ``llama3("8b")``); ``Llama`` is the model.
+a model is made of (``LlamaConfig.llama2("7b")``, ``llama3("8b")``); ``Llama`` is the model, with ``generate``, which keeps keys
+and values.
 
 Masks are boolean, **True for a real token**; padding may stand on either side and is never read. The module takes ``device`` and
 ``dtype`` by name.

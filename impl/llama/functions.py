@@ -6,6 +6,7 @@ vocabulary of V tokens. Leading dimensions of tokens, positions and masks are ba
 "is a word"; what stands where it is False reaches no word. No gradient reaches the frequencies theta.
 """
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import torch
@@ -23,7 +24,7 @@ from impl.feedforward import gated
 from impl.normalization import add_rms_norm, rms_norm
 from impl.positional import rotary
 
-__all__ = ["AttentionWeights", "LayerWeights", "attention", "layer", "model"]
+__all__ = ["AttentionWeights", "LayerWeights", "attention", "layer", "model", "step"]
 
 Pairs = Literal["halves", "interleaved"]
 Activation = Literal["silu", "gelu", "relu", "sigmoid", "none"]
@@ -88,13 +89,25 @@ def attention(
             raise _refuse.shapes("llama.attention", "x (... n d_model), mask (... n)", x=x, mask=mask)
         seen = seen & mask.unsqueeze(-2)
     asking, asked = blank_sequences(x, x, None if mask is None else seen)
+    q, k, v = _project(asking, asked, pos, theta, weights, pairs)
+    return _join(grouped_query(q, k, v, seen), W_o)
+
+
+def _project(
+    asking: Tensor, asked: Tensor, pos: Tensor, theta: Tensor, weights: AttentionWeights, pairs: Pairs
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries and keys, turned by their positions, and values, in their heads."""
     q, k, v = (
         split_heads(of @ W.transpose(0, 1).flatten(1), W.shape[0])
-        for of, W in ((asking, W_q), (asked, W_k), (asked, W_v))
+        for of, W in zip((asking, asked, asked), weights[:3], strict=True)
     )
-    place = pos.expand(*pos.shape[:-1], n).unsqueeze(-2)  # for all heads
+    place = pos.expand(*pos.shape[:-1], q.shape[-2]).unsqueeze(-2)  # for all heads
     still = theta.detach()
-    z = grouped_query(rotary(q, place, still, pairs=pairs), rotary(k, place, still, pairs=pairs), v, seen)
+    return rotary(q, place, still, pairs=pairs), rotary(k, place, still, pairs=pairs), v
+
+
+def _join(z: Tensor, W_o: Tensor) -> Tensor:
+    """What the heads have found, as wide as a token."""
     return z.transpose(-3, -2).flatten(-2) @ W_o.flatten(0, 1)
 
 
@@ -115,11 +128,49 @@ def layer(
 
     Options and errors are those of the parts. Source: Touvron et al. 2023, "LLaMA", section 2.2.
     """
-    *heads, gamma_1, W_g, W_u, W_d, gamma_2 = weights
-    z = attention(
-        rms_norm(x, gamma_1, eps, gain=gain), pos, theta, AttentionWeights(*heads), mask, pairs=pairs
+    own = AttentionWeights(*weights[:4])
+    return _around(
+        lambda x: attention(x, pos, theta, own, mask, pairs=pairs),
+        *(x, weights, eps, activation, approximation, gain),
     )
-    w, s = add_rms_norm(x, z, gamma_2, eps, gain=gain)
+
+
+def step(
+    x: Float[Tensor, "... n d_model"],
+    pos: Integer[Tensor, "... n"],
+    theta: Float[Tensor, " p"],
+    weights: LayerWeights,
+    eps: float,
+    append: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+    mask: Bool[Tensor, "... n m"] | None = None,
+) -> Float[Tensor, "... n d_model"]:
+    """``layer`` of the n tokens that come next in a text: ``append`` puts their keys, turned by their positions, and their values
+    behind those that are kept, and returns all m of them. No mask: each token sees all before it and itself.
+    """
+    own = AttentionWeights(*weights[:4])
+
+    def attend(x: Tensor) -> Tensor:
+        q, k, v = _project(x, x, pos, theta, own, "halves")
+        k, v = append(k, v)
+        alone = mask is None and q.shape[-2] == 1  # the last token sees all: no mask says so
+        seen = mask if mask is not None or alone else causal_mask(q.shape[-2], k.shape[-2], device=x.device)
+        return _join(grouped_query(q, k, v, seen), own.W_o)
+
+    return _around(attend, x, weights, eps)
+
+
+def _around(
+    attend: Callable[[Tensor], Tensor],
+    x: Tensor,
+    weights: LayerWeights,
+    eps: float,
+    activation: Activation = "silu",
+    approximation: Approximation = "none",
+    gain: Gain = "gamma",
+) -> Tensor:
+    """Attention and the network, each reading normalised rows and added to them."""
+    *_, gamma_1, W_g, W_u, W_d, gamma_2 = weights
+    w, s = add_rms_norm(x, attend(rms_norm(x, gamma_1, eps, gain=gain)), gamma_2, eps, gain=gain)
     return s + gated(w, W_g, W_u, W_d, activation=activation, approximation=approximation)
 
 

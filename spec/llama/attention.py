@@ -149,6 +149,25 @@ attention.theorem(
     conventions=SEEN,
 )
 
+new, key = (i, extra), (j, rows + extra)
+earlier = attention(x[:rows], pos[:rows], theta, *WEIGHTS, mask[:rows])
+behind = slice(rows, rows + extra)
+later = attention(x[behind], pos[behind], theta, *WEIGHTS, mask[behind])
+kept_K = each(case(lt(j, rows), earlier.output(K)[a, j, c], later.output(K)[a, j - rows, c]), a, key, c)
+kept_v = each(case(lt(j, rows), earlier.output(v)[a, j, e], later.output(v)[a, j - rows, e]), a, key, e)
+asked = grouped_query(later.output(Q), kept_K, kept_v, each(le(j, rows + i) & mask[j], new, key))
+
+attention.theorem(
+    "pieces",
+    "Read in pieces, with turned keys and values kept and positions that go on, the new tokens gather what they gather when the "
+    "whole text is read anew",
+    claim(by_heads(asked[t, i, e]), "=", whole[rows + i, l], new, l).by_definition(
+        "a key is turned by its own position, whatever is read with it"
+    ),
+    sizes={n: rows + extra},
+    conventions=SEEN,
+)
+
 real = given("real", n, domain="boolean")
 shown = each(mask[i] & real[i], i)
 

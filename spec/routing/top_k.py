@@ -34,11 +34,12 @@ def ahead(one: Index, other: Index) -> Node:
     return lt(s[i, other], s[i, one]) | eq(s[i, one], s[i, other]) & lt(one, other)
 
 
-def asked(at: Index) -> Node:
+def asked(at: Index, token: Index = i) -> Node:
     """The condition that an expert is one of the k best: r < k, with room for the rounding that a sum is granted."""
-    return lt(r[i, at] + Rational(1, 2), k)
+    return lt(r[token, at] + Rational(1, 2), k)
 
 
+rank = Sum(case(ahead(l, j), 1), l)
 weight = by_convention("weights", renormalised=p[i, j] / Sum(p[i, l], l, where=asked(l)), shares=p[i, j])
 chosen = case(asked(j), weight)
 split = Some(eq(s[i, l], s[i, j]) & (asked(l) & ~asked(j) | asked(j) & ~asked(l)), l)
@@ -57,7 +58,7 @@ top_k = Formula(
     },
     inputs=(s, k),
     lines=(
-        define(r[i, j], Sum(case(ahead(l, j), 1), l)),
+        define(r[i, j], rank),
         define(p[i, j], softmax(s)[i, j]),
         define(w[i, j], by_convention("ties", first=chosen, unspecified=case(split, Undefined(), chosen))),
     ),

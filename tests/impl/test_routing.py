@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from impl.routing import top_k
+from impl.routing import capacity, top_k
 
 
 @pytest.mark.parametrize("weights", ["renormalised", "shares"])
@@ -9,6 +9,22 @@ def test_values_are_those_stated(weights, normal, stated, within):
     """Within the statement's bound, in float64."""
     s = normal(5, 7, dtype=torch.float64)
     assert within([top_k(s, 3, weights=weights)], stated("routing.top_k", [s, 3], None, {"weights": weights}))
+
+
+@pytest.mark.parametrize("order", ["tokens", "choices"])
+@pytest.mark.parametrize("weights", ["renormalised", "shares"])
+def test_with_a_capacity_values_are_those_stated(order, weights, normal, stated, within):
+    """Within the statement's bound, with some tokens dropped and some kept."""
+    s = normal(11, 5, dtype=torch.float64)
+    found = capacity(s, 3, 2, weights=weights, order=order)
+    assert within([found], stated("routing.capacity", [s, 3, 2], None, {"weights": weights, "order": order}))
+    assert 0 < (found > 0).sum() <= 2 * 5 < (top_k(s, 3) > 0).sum()
+
+
+def test_members_of_a_batch_do_not_compete(normal):
+    """Each has the capacity to itself."""
+    s = normal(3, 7, 5)
+    assert torch.equal(capacity(s, 2, 2), torch.stack([capacity(one, 2, 2) for one in s]))
 
 
 def test_of_equal_experts_the_first_are_asked():
@@ -33,5 +49,7 @@ def test_what_does_not_fit_is_refused_in_one_line(unchecked):
         top_k(torch.ones(5), 2)
     with pytest.raises(ValueError, match="expected k >= 1; got 0"):
         top_k(torch.ones(3, 5), 0)
+    with pytest.raises(ValueError, match=r"routing\.capacity: expected C >= 1; got 0"):
+        capacity(torch.ones(3, 5), 2, 0)
     with pytest.raises(TypeError, match="one floating dtype"):
         top_k(torch.ones(3, 5, dtype=torch.int64), 2)

@@ -1,4 +1,4 @@
-"""Variants of ``routing.top_k``."""
+"""Variants of ``routing``'s formulas."""
 
 import torch
 
@@ -111,3 +111,71 @@ def by_rank(s, k):
     )
     asked = (larger | alike).sum(-1) < k
     return torch.softmax(s.masked_fill(~asked, float("-inf")), -1)
+
+
+CAPACITY = "routing.capacity"
+
+
+def limited(room=lambda asked, C: asked.cumsum(-2) <= C, finish=lambda w, kept: w * kept):
+    """The k best with their weights, and which of them find room."""
+
+    def route(s, k, C):
+        index = places(s, k)
+        w = spread(s, index, torch.softmax(s.gather(-1, index), -1))
+        asked = spread(s, index, torch.ones_like(index, dtype=s.dtype))
+        return finish(w, room(asked, C))
+
+    return route
+
+
+wrong(CAPACITY, "one_token_more", "An expert takes a token more.", cause=r"C|\+ 1|capacity")(
+    limited(lambda asked, C: asked.cumsum(-2) <= C + 1)
+)
+wrong(CAPACITY, "one_token_fewer", "An expert takes a token fewer.", cause=r"C|[-−] 1|capacity")(
+    limited(lambda asked, C: asked.cumsum(-2) < C)
+)
+wrong(CAPACITY, "no_capacity", "Nothing is dropped.", cause="C|capacity|top_k")(
+    limited(lambda asked, C: torch.ones_like(asked))
+)
+wrong(CAPACITY, "the_last_are_kept", "Counted from the last token on.", cause="t|order|last")(
+    limited(lambda asked, C: asked.flip(-2).cumsum(-2).flip(-2) <= C)
+)
+wrong(CAPACITY, "counted_over_experts", "Places are counted over the experts.", cause="expert|axis|b")(
+    limited(lambda asked, C: asked.cumsum(-1) <= C)
+)
+wrong(CAPACITY, "members_compete", "A batch is counted as one text.", cause="batch|member")(
+    limited(lambda asked, C: asked.reshape(-1, asked.shape[-1]).cumsum(0).view(asked.shape) <= C)
+)
+wrong(CAPACITY, "all_tokens_count", "Tokens that do not ask take a place as well.", cause="b|r|ask")(
+    limited(lambda asked, C: torch.ones_like(asked).cumsum(-2) <= C)
+)
+wrong(CAPACITY, "renormalised_behind", "What is left is divided by its sum.", cause="sum|renormal|top_k")(
+    limited(finish=lambda w, kept: w * kept / (w * kept).sum(-1, keepdim=True).clamp_min(1e-30))
+)
+wrong(CAPACITY, "the_whole_token", "One full expert, and a token gets nothing at all.", cause="top_k|b|C")(
+    limited(finish=lambda w, kept: w * (kept | (w == 0)).all(-1, keepdim=True))
+)
+wrong(CAPACITY, "half_of_it", "A token that finds an expert full gets half of its answer.", cause="0|half")(
+    limited(finish=lambda w, kept: torch.where(kept, w, w / 2))
+)
+
+right(CAPACITY, "counted_at_experts", "Those that ask are counted, token by token.")(limited())
+
+
+@wrong(CAPACITY, cause="order=choices")
+def first_choices_first(s, k, C):
+    """First choices come before second ones."""
+    index, found, before = places(s, k), torch.zeros_like(s), 0
+    w = torch.softmax(s.gather(-1, index), -1)
+    for choice in range(index.shape[-1]):
+        at = index[..., choice : choice + 1]
+        asked = spread(s, at, torch.ones_like(at, dtype=s.dtype))
+        found = found + spread(s, at, w[..., choice : choice + 1]) * (before + asked.cumsum(-2) <= C)
+        before = before + asked.sum(-2, keepdim=True)
+    return found
+
+
+@right(CAPACITY, order="choices")
+def choice_by_choice(s, k, C):
+    """First choices come before second ones, by that convention."""
+    return first_choices_first(s, k, C)

@@ -27,6 +27,7 @@ def work(task: Any) -> Any:
         "stops": lambda: sys.exit(4),
         "crashes": lambda: ctypes.string_at(0),
         "is killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
+        "spoils": lambda: (last_call.record_end(), os.abort()),
         "hangs": lambda: ctypes.CDLL(None).sleep(600),
         "raises": lambda: 1 / 0,
         "process": os.getpid,
@@ -43,7 +44,7 @@ def first(task: Any) -> Any:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_tasks_that_end_their_process_take_no_other_with_them(jobs: int) -> None:
     """Each end is told with the call that was being made; whatever is not of a call's making is not held against it."""
-    tasks = [1, "leaves", "exits", 2, "crashes", "is killed", 3, "raises", "stops", "hangs", 4]
+    tasks = [1, "leaves", "exits", 2, "crashes", "is killed", "spoils", 3, "raises", "stops", "hangs", 4]
     found = dict(run_tasks(work, tasks, jobs, timeout=lambda task: 1.0 if task == "hangs" else None))
     lost = {tasks[place]: outcome for place, outcome in found.items() if isinstance(outcome, Lost)}
     assert [found[place] for place, task in enumerate(tasks) if isinstance(task, int)] == [2, 4, 6, 8]
@@ -54,6 +55,10 @@ def test_tasks_that_end_their_process_take_no_other_with_them(jobs: int) -> None
         "is killed": (
             False,
             "the process was ended by SIGKILL during a call: called with is killed; is there memory enough?",
+        ),
+        "spoils": (
+            False,
+            "the process was ended by SIGABRT, between calls; has one of them written beyond its own memory?",
         ),
         "hangs": (True, "called with hangs, did not return: stopped after 1 s"),
     }

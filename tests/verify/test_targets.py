@@ -22,6 +22,7 @@ from verify.inputs.examples import Example, Space
 from verify.inputs.size_rules import Supported
 from verify.subject.caller import Caller
 from verify.targets import PACKAGES, TARGETS, Target, choose_targets, peer_version
+from verify.targets.optimization import torch_optimizer
 from verify.targets.ours import is_implemented
 
 
@@ -191,3 +192,19 @@ def test_what_a_version_has_is_read_off_its_source_as_it_is_found_in_it(target: 
     """The list, which imports nothing, and a run agree on whether a target is there."""
     assert target.installed == (not target.explain_absence())
     assert not replace(target, needs=f"{target.needs}_not").installed
+
+
+def test_a_fused_step_is_given_state_of_one_shape_and_layout() -> None:
+    """torch's fused step reads memory, whatever its shape: it writes beyond a moment of fewer rows, and takes a gradient that is
+    laid out otherwise than the weights in another order. The first step goes against the gradient.
+    """
+    g = torch.tensor([[1.0, 2.0], [-1.0, -2.0], [1.0, 2.0]]).t()
+    zeros, rest = torch.zeros(2, 3), torch.zeros(3)
+    step = torch_optimizer("AdamW", fused=True)
+    weights, _, second = step(zeros, g, rest, rest, 1, 0.5, 0.5, 0.5, 0.5, 0.0)
+    assert torch.equal(weights.sign(), -g.sign())
+    assert second.shape == g.shape
+    weights = torch.nn.Parameter(zeros)
+    weights.grad = g
+    torch.optim.AdamW([weights], fused=True).step()
+    assert not torch.equal(weights.sign(), -g.sign()), "torch has mended it: no copies of one layout needed"

@@ -13,7 +13,7 @@ State = tuple[Tensor, Tensor, Tensor]
 
 
 def _copy(*given: Tensor) -> list[Tensor]:
-    """Copies of one shape and one layout, as an optimizer's own state has them: the fused step reads them entry by entry."""
+    """Copies of one shape and one layout, as an optimizer's own state has them: fused steps read memory, whatever its shape."""
     return [x.clone(memory_format=torch.contiguous_format) for x in torch.broadcast_tensors(*given)]
 
 
@@ -33,17 +33,13 @@ def torch_optimizer(name: str, **options: Any) -> Adapted:
         eps: float,
         w: float,
     ) -> State:
-        weights = torch.nn.Parameter(theta.detach().clone())
-        weights.grad = g.detach().clone()
+        begun, slope, first, second = _copy(theta.detach(), g.detach(), m.detach(), v.detach())
+        weights = torch.nn.Parameter(begun)
+        weights.grad = slope
         optimizer = kind([weights], eta, (beta_1, beta_2), eps, w, **options)
-        state = {
-            "step": torch.tensor(t - 1.0),
-            "exp_avg": m.detach().clone(),
-            "exp_avg_sq": v.detach().clone(),
-        }
-        optimizer.state[weights] = state
+        optimizer.state[weights] = {"step": torch.tensor(t - 1.0), "exp_avg": first, "exp_avg_sq": second}
         optimizer.step()
-        return weights.detach(), state["exp_avg"], state["exp_avg_sq"]
+        return begun, first, second
 
     return adamw
 

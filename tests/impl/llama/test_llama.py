@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import LlamaForCausalLM
 
+from impl.decoding import Recomputed, beam, greedy
 from impl.llama import LayerWeights, Llama, LlamaConfig, layer, model
 from spec.language.registry import find
 
@@ -93,6 +94,34 @@ def test_transformers_reads_what_is_written_and_says_the_same(llama, ids, tmp_pa
     given = theirs(ids, attention_mask=real.long(), position_ids=positions).logits
     assert (llama(ids, real, positions) - given)[real].abs().max() <= limit
     assert (llama(ids, real) - given)[real].abs().max() <= limit  # positions count by their differences alone
+
+
+def test_what_is_kept_changes_nothing_that_is_written(llama, ids):
+    """Greedily and by beams: prompts padded in front go on as each does that is read anew at every step."""
+    lengths = torch.tensor([7, 11])
+    real = torch.arange(11) >= 11 - lengths[:, None]
+    behind = ids.gather(-1, (~real).byte().argsort(stable=True))
+    for search, options in ((greedy, {}), (beam, {"width": 3})):
+        plain = search(Recomputed(llama), behind, lengths, max_length=13, **options)
+        kept = llama.generate(ids, real, max_length=13, search=search, **options)
+        assert torch.equal(kept.tokens, plain.tokens)
+
+
+def test_transformers_writes_the_same(llama, ids, tmp_path):
+    """Greedily, by its own cache."""
+    llama.save_pretrained(tmp_path)
+    theirs = LlamaForCausalLM.from_pretrained(tmp_path, dtype=torch.float64)
+    real, options = torch.ones_like(ids), {"max_new_tokens": 13, "do_sample": False, "eos_token_id": None}
+    written = theirs.generate(ids, attention_mask=real, pad_token_id=0, **options)
+    assert torch.equal(llama.generate(ids, max_length=13).tokens, written[:, 11:])
+
+
+def test_only_a_cache_of_something_is_made(llama, ids):
+    """Rows and room for them; a text beyond the room is refused, and the trained length is no limit."""
+    with pytest.raises(ValueError, match=r"expected rows >= 0 and capacity >= 1; got 2 and 0$"):
+        llama.start(2, 0)
+    with pytest.raises(ValueError, match="room for it in 7 slots"):
+        llama.decode_step(ids, llama.start(2, 7))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])

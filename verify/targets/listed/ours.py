@@ -81,6 +81,7 @@ FURTHER = (
     ),
     *(ours("optimization.adamw", {"decay": option}, decay=option) for option in ("by_itself", "l2")),
     ours("routing.top_k", {"weights": "shares"}, weights="shares"),
+    ours("routing.capacity", {"weights": "shares", "order": "choices"}, weights="shares", order="choices"),
     ours("llama.attention", {"pairs": "interleaved"}, pairs="interleaved"),
     ours(
         "llama.layer",

@@ -365,12 +365,13 @@ TORCH = (
             "optimization.adamw",
             "optimization:torch_optimizer",
             {"decay": "l2"} if name == "Adam" else {},
-            "works in place, on the weights and a state; called with copies; passes no gradient on; its β are 0.9 and 0.999",
+            "works in place, on the weights and a state; called with copies; passes no gradient on; its β are 0.9 and 0.999"
+            + "; reads a gradient of another layout in the wrong order" * (how == "fused"),
             fixed=BETAS,
             keywords={"name": name, **({how: True} if how else {"foreach": False})},
         )
         for name in ("AdamW", "Adam")
-        for how in ("", "foreach")
+        for how in ("", "foreach", "fused")
     ),
     Target(
         "torch",

@@ -411,6 +411,23 @@ TRANSFORMERS = (
             ("Qwen2MoeTopKRouter(shares)", "qwen2_moe", {"weights": "shares"}, {"norm_topk_prob": False}),
         )
     ),
+    Target(
+        "transformers",
+        "SwitchTransformersTop1Router",
+        "routing.capacity",
+        "routing:switch",
+        {"weights": "shares"},
+        sizes={"k": "1"},
+    ),
+    Target(
+        "transformers",
+        "NllbMoeTop2Router",
+        "routing.capacity",
+        "routing:nllb",
+        {"order": "choices"},
+        "called for each member: it counts a batch as one text",
+        sizes={"k": "2", "E": "2.."},
+    ),
     *(
         Target(
             "transformers",
