@@ -4,7 +4,7 @@ from spec.attention.softmax import softmax
 from spec.vocabulary import *
 
 n, E, k = sizes("n E k")
-i, j, l = indices(i=n, j=E, l=E)
+i, j, l, o = indices(i=n, j=E, l=E, o=E)
 
 s = data("s", n, E, meaning="logits: how well each expert suits each token")
 p = tensor("p", n, E, meaning="share of each expert among all")
@@ -23,7 +23,8 @@ TIES = Convention(
     "ties",
     {
         "first": "of experts that suit alike those with the smaller number are asked",
-        "unspecified": "which of several that suit alike are asked, where not all can be, is not said",
+        "unspecified": "of a token that some experts suit alike, or by shares that round alike, nothing is said if only some are "
+        "asked",
     },
     default="first",
 )
@@ -42,7 +43,7 @@ def asked(at: Index, token: Index = i) -> Node:
 rank = Sum(case(ahead(l, j), 1), l)
 weight = by_convention("weights", renormalised=p[i, j] / Sum(p[i, l], l, where=asked(l)), shares=p[i, j])
 chosen = case(asked(j), weight)
-split = Some(eq(s[i, l], s[i, j]) & (asked(l) & ~asked(j) | asked(j) & ~asked(l)), l)
+split = Some(Some(eq(p[i, l], p[i, o]) & asked(l) & ~asked(o), o), l)
 
 top_k = Formula(
     "routing.top_k",

@@ -17,7 +17,7 @@ from spec.language.expr import Undefined, lift
 from spec.language.flatten import Flat
 from spec.language.trees import substitute
 from verify.inputs.examples import Example, members, round_to
-from verify.oracle import PLAIN, Arithmetic, Question
+from verify.oracle import Arithmetic, Question
 from verify.properties.judge import Expected, Judge
 from verify.slips.spots import rewrite_lines
 
@@ -167,7 +167,7 @@ def _said(flat: Flat) -> Flat:
 
 
 def of_what_is_said(judge: Judge, examples: Iterable[Example]) -> list[Example]:
-    """The examples with cotangents of 0 where the statement says nothing about an output (NaN, and 0/0, included).
+    """The examples with cotangents of 0 where the statement says nothing about an output in this type (NaN, and 0/0, included).
 
     A convention may leave a row unspecified. No loss asks for it, and every gradient is that of all other rows: a NaN that gets
     from there into one of these, by a factor of 0, is the callable's.
@@ -176,12 +176,14 @@ def of_what_is_said(judge: Judge, examples: Iterable[Example]) -> list[Example]:
     if not judge.partial:
         return every
     singles = [example.single(judge.formula, place) for example in every for place in members(example.batch)]
-    answers = iter(judge.oracle.ask(judge.flat, singles, PLAIN, every[0].dtype if every else ""))
+    answers = iter(judge.expect_all(singles, every[0].dtype, rigorous=False) if every else ())
     made = []
     for example in every:
         parts = [next(answers) for _ in members(example.batch)]
         asked = {
-            tensor.name: np.stack([~np.isnan(part[place][0]) for part in parts])
+            tensor.name: np.stack(
+                [np.isfinite(part[place].bound) & ~np.isnan(part[place].value) for part in parts]
+            )
             for place, tensor in enumerate(judge.flat.outputs)
         }
         cotangents = {

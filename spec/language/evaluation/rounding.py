@@ -202,10 +202,13 @@ class Rounding:
         return Num(a.value, error, a.scale, None if a.low is None else a.low * (1 - storage.unit), lost)
 
     def _flush(self, a: Num, storage: Format) -> Num:
-        """What carried an exponent of its own may be too small for the format, and is flushed at worst; or too large."""
-        if a.scale is None or a.error is None:
+        """What carries an exponent of its own, or did, may be too small for the format, and is flushed at worst; or too large."""
+        if a.error is None or a.exact:
             return a
         inexact = a.error > 0
+        if a.scale is None:
+            a.error = np.maximum(a.error, storage.tiny * inexact)
+            return a
         a = self.to_scale(a, np.maximum(a.scale, -1000))
         assert a.error is not None
         tiny = np.ldexp(storage.tiny, numbers.clip(-numbers.exponents(a), -2400, 1000))

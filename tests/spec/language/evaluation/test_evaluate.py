@@ -214,6 +214,15 @@ def test_a_product_that_underflows_is_no_exact_zero() -> None:
     assert enclose(find("similarity.cosine"), {"x": x, "y": x})[0].item().overlaps(flint.arb(1))
 
 
+def test_what_carried_an_exponent_of_its_own_may_underflow_like_all_else() -> None:
+    """Of a gradient that is 10⁻⁹¹ an implementation in float32 returns 0, whatever its statement could still hold."""
+    given = {"s": np.array([[0.0, -110.0, -100.0]]), "k": 2}
+    seeds = np.array([[1.0, 0.5, -1.0]])
+    value, allowed = pull_back(find("routing.top_k"), given, seeds, dtype="float32")["s"]
+    assert 0 < value[0, 1] < 1e-90
+    assert (allowed >= np.finfo(np.float32).tiny).all()
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_what_is_too_small_for_the_type_may_be_flushed(dtype: str) -> None:
     """exp(−x) underflows in an implementation from some x on; the bound of what is returned covers a zero there."""
