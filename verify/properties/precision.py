@@ -43,7 +43,9 @@ rounding alone may happen to be as it was, one time in eight."""
 SMOOTH = 0.2
 """Errors that change by a smaller share of the largest are a mistake's."""
 MOST = 0.5
-"""The share of ordinary examples that have to be off in float64: every result is rounded."""
+"""The share of ordinary examples that have to be off in float64, of those whose bounds would tell: every result is rounded."""
+SINGLE = 2.0**-24
+"""A bound above this share of a value holds float32 inside for float64."""
 MOST_CONSTANTS = 8
 """Constants that are looked at: a whole model has thousands."""
 
@@ -53,7 +55,7 @@ def digits_inside(setting: Setting) -> float | None:
     space = setting.space(moderate=True)
     recipes = list(space.plan(EXAMPLES, setting.seed + 23))
     ordinary = [r._replace(regime=0, other=0) for r in space.plan(ORDINARY, setting.seed + 24)]
-    jumps, coarse, constant = 0, 0, 0
+    jumps, coarse, constant, telling = 0, 0, 0, 0
     shares: list[float] = []
     try:
         for place, recipe in enumerate([*ordinary, *recipes]):
@@ -66,6 +68,7 @@ def digits_inside(setting: Setting) -> float | None:
             double = setting.judge.expect_batch(example, dtype="float64")
             fails = _fails(double, got)
             coarse += fails
+            telling += fails or any(np.any(e.bound < SINGLE * np.abs(e.value)) for e in double)
             # Where a constant is exact in float32 (1/√4), or was of no such kind at the first, nothing more is evaluated.
             if fails and constant == coarse - 1:
                 constant += right_with_rounded_constants(setting.judge, example, double, got)
@@ -77,7 +80,7 @@ def digits_inside(setting: Setting) -> float | None:
     except (Fault, Unsupported):
         return None
     is_constant = constant == coarse > 0
-    is_rounded = coarse >= MOST * len(ordinary) and 2 * jumps >= coarse
+    is_rounded = coarse >= max(1, MOST * telling) and 2 * jumps >= coarse
     return -math.log10(median(shares)) if shares and (is_constant or is_rounded) else None
 
 
