@@ -115,7 +115,9 @@ def by_angles(angle=lambda phi: phi, **parts):
 wrong(TURNED, "turned_backwards", "Turns the other way.", cause="phi.*sign|sign of (sin|phi)|−sin|minus")(
     by_angles(lambda phi: -phi)
 )
-wrong(TURNED, "in_degrees", "Takes the angles for degrees.")(by_angles(torch.deg2rad))
+wrong(TURNED, "in_degrees", "Takes the angles for degrees.", cause="phi.*(π|180|degree|scaled|times)")(
+    by_angles(torch.deg2rad)
+)
 wrong(TURNED, "angles_rounded", "Holds the angles in bfloat16.", cause="bfloat16|8 bits")(
     by_angles(lambda phi: phi.bfloat16())
 )
