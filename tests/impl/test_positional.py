@@ -191,19 +191,11 @@ class TestTurned:
     def test_angles_of_rows_and_columns_give_scores_of_both_distances(self, pairs, normal):
         """The first pairs are turned by the row of a patch, the last by its column; heads share the angles."""
         theta, patch = normal(7, dtype=torch.float64), normal(14, dtype=torch.float64).expand(2, 15, 14)
-        row, column = torch.arange(15) // 5, torch.arange(15) % 5
-        phi = torch.cat((row[:, None] * theta[:3], column[:, None] * theta[3:]), -1)
-        turn = turned(patch, phi, pairs=pairs)
-        score = turn @ turn.mT
+        place = torch.arange(15)[:, None]
+        rows = turned(patch, torch.cat((place // 5 * theta[:3], place % 5 * theta[3:]), -1), pairs=pairs)
+        score = rows @ rows.mT
         torch.testing.assert_close(score[:, 0, 6], score[:, 8, 14])
         assert not torch.isclose(score[:, 0, 6], score[:, 0, 7]).any()
-
-    @PAIRS
-    def test_positions_times_frequencies_are_angles_like_others(self, pairs, normal):
-        """Angles of float64 turn rows of float32 as rotary does, whose other tests are of turned, too."""
-        x, theta, pos = normal(2, 5, 14), normal(7), torch.randint(4096, (2, 5))
-        given = turned(x, pos[..., None] * theta.double(), pairs=pairs)
-        assert torch.equal(given, rotary(x, pos, theta, pairs=pairs))
 
     @pytest.mark.usefixtures("unchecked")
     def test_what_does_not_fit_is_refused(self, normal):
@@ -214,10 +206,6 @@ class TestTurned:
         )
         with pytest.raises(ValueError, match=line):
             turned(x[:, 1:], phi)
-        with pytest.raises(
-            ValueError, match=r"^positional.turned: expected leading dimensions that broadcast"
-        ):
-            turned(normal(2, 5, 14), normal(3, 5, 7))
         with pytest.raises(TypeError, match=r"^positional.turned: expected a floating phi; got phi int64$"):
             turned(x, phi.long())
 

@@ -80,12 +80,6 @@ def positions_of_the_first(x, pos, theta):
     return rotary()(x, pos.reshape(-1, pos.shape[-1])[0], theta)
 
 
-right(ROTARY, "pair_by_pair", "As it is written.")(rotary())
-right(ROTARY, "half_by_half", "As it is written, of halves.", pairs="halves")(
-    rotary(split=halves, join=beside)
-)
-
-
 @right(ROTARY)
 def by_complex_numbers(x, pos, theta):
     """Each pair is a complex number, which e^{iφ} turns, as in Llama's own code."""
@@ -114,9 +108,6 @@ def by_angles(angle=lambda phi: phi, **parts):
 
 wrong(TURNED, "turned_backwards", "Turns the other way.", cause="phi.*sign|sign of (sin|phi)|−sin|minus")(
     by_angles(lambda phi: -phi)
-)
-wrong(TURNED, "in_degrees", "Takes the angles for degrees.", cause="phi.*(π|180|degree|scaled|times)")(
-    by_angles(torch.deg2rad)
 )
 wrong(TURNED, "angles_rounded", "Holds the angles in bfloat16.", cause="bfloat16|8 bits")(
     by_angles(lambda phi: phi.bfloat16())
@@ -156,13 +147,6 @@ def overwritten(first, second, phi):
     """Turns in place: the second entry is made of the first one's new value."""
     first = first * phi.cos() - second * phi.sin()
     return first, second * phi.cos() + first * phi.sin()
-
-
-@wrong(TURNED, via=lambda step: by_angles(turned=step), cause="last (pair|row|entr)")
-def last_pair_left(first, second, phi):
-    """Leaves the last pair as it is."""
-    phi = torch.cat((phi[..., :-1], torch.zeros_like(phi[..., -1:])), -1)
-    return turn(first, second, phi)
 
 
 right(TURNED, "turned_pairs", "As it is written.")(by_angles())

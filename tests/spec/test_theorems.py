@@ -255,7 +255,8 @@ CATALOGUE = {
         "twice",
     },
     "positional.turned": {
-        *(name + pairs for name in ("relative", "norm", "angle_gradient") for pairs in ("", "_halves")),
+        *(name + pairs for name in ("relative", "angle_gradient") for pairs in ("", "_halves")),
+        "norm",
         "gradient",
         "composition",
         "inverse",
@@ -263,12 +264,10 @@ CATALOGUE = {
     },
     "positional.rotary": {
         "relative",
-        "relative_halves",
         "norm",
         "shift",
         "composition",
         "origin",
-        "still",
         "gradient",
         "one_side",
     },
