@@ -6,7 +6,7 @@
 ``impl.recurrent``        cells; RNNs, LSTMs, GRUs over sequences, stacked and bidirectional; ELMo's model
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
 ``impl.attention``        soft, hard, local, causal, windows, Linformer, BigBird; multi-head, grouped; cached, paged, merged
-``impl.positional``       ``sinusoidal``, ``learned``, ``rotary``, ``partial_rotary`` and their ``frequencies``, ``yarn``
+``impl.positional``       ``sinusoidal``, ``learned``; ``turned``, ``rotary``, ``partial_rotary``, ``frequencies``, ``yarn``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``, ``add_rms_norm``
 ``impl.activation``       ``relu``, ``gelu``, ``silu``, entry by entry; ``log_softmax`` of a row
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position; ``gated``: three, with a gate

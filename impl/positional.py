@@ -1,5 +1,5 @@
 """Position: a vector of d entries for each place in a sequence, computed (sinusoidal) or looked up (learned); or an angle by
-which each pair of a query's or key's entries is turned (rotary, frequencies).
+which each pair of a query's or key's entries is turned (turned, rotary, frequencies).
 
 Letters are the statements': n positions of d entries; W_PE is the learned table, with N rows; theta the frequencies of h pairs.
 """
@@ -15,7 +15,7 @@ from impl import _refuse
 from impl._arguments import check_arguments
 from impl.embedding import rows
 
-__all__ = ["frequencies", "learned", "partial_rotary", "rotary", "sinusoidal", "yarn"]
+__all__ = ["frequencies", "learned", "partial_rotary", "rotary", "sinusoidal", "turned", "yarn"]
 
 Layout = Literal["interleaved", "concatenated"]
 Frequencies = Literal["open", "closed"]
@@ -77,6 +77,31 @@ def learned(pos: Integer[Tensor, "... n"], W_PE: Float[Tensor, "N d"]) -> Float[
     return rows("positional.learned", "W_PE (N d)", pos=pos, W_PE=W_PE)
 
 
+def turned(
+    x: Float[Tensor, "... n d"], phi: Float[Tensor, "... n h"], *, pairs: Pairs = "interleaved"
+) -> Float[Tensor, "... n d"]:
+    """Turn each pair of a row's entries by its angle φ: (x₁, x₂) becomes (x₁ cos φ − x₂ sin φ, x₂ cos φ + x₁ sin φ). Statement:
+    ``positional.turned``.
+
+    A row has d = 2·h entries. Pair i are the entries 2i and 2i + 1, or with ``pairs="halves"`` i and h + i, as Llama and GPT-NeoX
+    have them. ``x`` may hold heads as one of its leading dimensions, which those of ``phi`` broadcast with. Sines and cosines are
+    computed in float64; 16-bit rows are turned in float32 and rounded once. ValueError for shapes that do not fit, TypeError
+    unless x and phi are floating. Source: Su et al. 2021, "RoFormer", section 3.4.2.
+    """
+    if x.dim() < 2 or phi.dim() < 2 or x.shape[-2:] != (phi.shape[-2], 2 * phi.shape[-1]):
+        raise _refuse.shapes("positional.turned", "x (... n 2*h), phi (... n h)", x=x, phi=phi)
+    for name, given in (("x", x), ("phi", phi)):
+        if not given.is_floating_point():
+            raise _refuse.dtypes("positional.turned", f"a floating {name}", **{name: given})
+    _refuse.check_lead("positional.turned", x=x, phi=phi)
+    wide, angle = torch.promote_types(x.dtype, torch.float32), phi.double()
+    cos, sin, rows = angle.cos().to(wide), angle.sin().to(wide), x.to(wide)
+    first, second = (rows[..., 0::2], rows[..., 1::2]) if pairs == "interleaved" else rows.chunk(2, -1)
+    entries = first * cos - second * sin, second * cos + first * sin
+    y = torch.stack(entries, -1).flatten(-2) if pairs == "interleaved" else torch.cat(entries, -1)
+    return y.to(x.dtype)
+
+
 def rotary(
     x: Float[Tensor, "... n d"],
     pos: Integer[Tensor, "... n"],
@@ -84,13 +109,11 @@ def rotary(
     *,
     pairs: Pairs = "interleaved",
 ) -> Float[Tensor, "... n d"]:
-    """Turn each pair of a row's entries by the angle pos·θᵢ: (x₁, x₂) becomes (x₁ cos − x₂ sin, x₂ cos + x₁ sin). Statement:
-    ``positional.rotary``.
+    """Turn each pair of a row's entries by the angle pos·θᵢ, as ``turned`` does. Statement: ``positional.rotary``.
 
-    A row has d = 2·h entries. Pair i are the entries 2i and 2i + 1, or with ``pairs="halves"`` i and h + i, as Llama and GPT-NeoX
-    have them. ``x`` may hold heads as one of its leading dimensions, which those of ``pos`` broadcast with. Angles are computed
-    in float64; 16-bit rows are turned in float32 and rounded once. ValueError for shapes that do not fit, TypeError unless x and
-    theta are floating and pos holds integers. Source: Su et al. 2021, "RoFormer", section 3.2.2.
+    ``x`` may hold heads as one of its leading dimensions, which those of ``pos`` broadcast with. Angles are computed in float64.
+    ValueError for shapes that do not fit, TypeError unless x and theta are floating and pos holds integers. Source: Su et al.
+    2021, "RoFormer", section 3.2.2.
     """
     if x.dim() < 2 or theta.dim() != 1 or pos.dim() < 1 or x.shape[-2:] != (pos.shape[-1], 2 * len(theta)):
         expected = "x (... n 2*h), pos (... n), theta (h)"
@@ -100,13 +123,7 @@ def rotary(
         if not given.is_floating_point():
             raise _refuse.dtypes("positional.rotary", f"a floating {name}", **{name: given})
     _refuse.check_lead("positional.rotary", {"pos": pos}, x=x)
-    wide = torch.promote_types(x.dtype, torch.float32)
-    angle = pos.unsqueeze(-1) * theta.double()
-    cos, sin, rows = angle.cos().to(wide), angle.sin().to(wide), x.to(wide)
-    first, second = (rows[..., 0::2], rows[..., 1::2]) if pairs == "interleaved" else rows.chunk(2, -1)
-    turned = first * cos - second * sin, second * cos + first * sin
-    y = torch.stack(turned, -1).flatten(-2) if pairs == "interleaved" else torch.cat(turned, -1)
-    return y.to(x.dtype)
+    return turned(x, pos.unsqueeze(-1) * theta.double(), pairs=pairs)
 
 
 def partial_rotary(
@@ -126,8 +143,8 @@ def partial_rotary(
         expected = "x (... n 2*h+r), pos (... n), theta (h)"
         raise _refuse.shapes("positional.partial_rotary", expected, x=x, pos=pos, theta=theta)
     first, rest = x.tensor_split((2 * len(theta),), -1)
-    turned = rotary(first, pos, theta, pairs=pairs)
-    return torch.cat((turned, rest.expand(*turned.shape[:-1], -1)), -1)
+    first = rotary(first, pos, theta, pairs=pairs)
+    return torch.cat((first, rest.expand(*first.shape[:-1], -1)), -1)
 
 
 def frequencies(

@@ -5,7 +5,8 @@ from dataclasses import replace
 from spec.attention.masks import FULLY_MASKED
 from spec.feedforward.gated import gated
 from spec.normalization.rms_norm import INSIDE, rms_norm
-from spec.positional.rotary import LONGEST, PAIRS
+from spec.positional.rotary import LONGEST
+from spec.positional.turned import PAIRS
 from spec.vocabulary import *
 
 n, d_model, g, r, p, d_v, d_ff, L, V = sizes("n d_model g r p d_v d_ff L V")

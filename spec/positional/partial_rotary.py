@@ -1,6 +1,7 @@
 """Rotary positions in a part of the width: the first entries of a row are turned, the others stay."""
 
-from spec.positional.rotary import LONGEST, PAIRS, h, n, pos, rotary, theta
+from spec.positional.rotary import LONGEST, pos, rotary, theta
+from spec.positional.turned import PAIRS, h, n
 from spec.vocabulary import *
 
 (r,) = sizes("r")

@@ -1,26 +1,16 @@
 """Rotary position embedding: queries and keys are turned by their positions, so that their scores tell the distance."""
 
+from spec.positional.turned import PAIRS, PLACES, c, h, i, j, n, t, turned, x
 from spec.vocabulary import *
 
-n, h = sizes("n h")
-t, i, c, j, u = indices(t=n, i=h, c=2 * h, j=n, u=h)
 LONGEST = 4096
 """Positions are below this; what is said of them holds for any."""
 
-x = data("x", n, 2 * h, meaning="one row for each token: of one head, its query or its key")
 pos = data("pos", n, domain="integer", below=LONGEST, meaning="where each token stands, counted from 0")
 theta = parameter("theta", h, meaning="frequency of each pair: the angle that one position adds")
 phi = tensor("phi", n, h, meaning="the angle by which each pair of each token is turned")
 y = tensor("y", n, 2 * h, meaning="the rows, turned")
 
-PAIRS = Convention(
-    "pairs",
-    {
-        "interleaved": "entries 2i and 2i + 1 are a pair, as in the paper and in GPT-J",
-        "halves": "entries i and h + i are a pair, as in GPT-NeoX and in Llama as transformers has it",
-    },
-    default="interleaved",
-)
 TURNED = {"x": [[1, 0, 1, 0], [1, 0, 1, 0]], "pos": [0, 1], "theta": [1, "1/100"]}
 
 rotary = Formula(
@@ -35,19 +25,7 @@ rotary = Formula(
     inputs=(x, pos, theta),
     lines=(
         define(phi[t, i], pos[t] * theta[i]),
-        lines_by_convention(
-            "pairs",
-            interleaved=(
-                define(y[t, 2 * i], x[t, 2 * i] * cos(phi[t, i]) - x[t, 2 * i + 1] * sin(phi[t, i]), (i, h)),
-                define(
-                    y[t, 2 * i + 1], x[t, 2 * i + 1] * cos(phi[t, i]) + x[t, 2 * i] * sin(phi[t, i]), (i, h)
-                ),
-            ),
-            halves=(
-                define(y[t, i], x[t, i] * cos(phi[t, i]) - x[t, h + i] * sin(phi[t, i]), (i, h)),
-                define(y[t, h + i], x[t, h + i] * cos(phi[t, i]) + x[t, i] * sin(phi[t, i]), (i, h)),
-            ),
-        ),
+        define(y[t, c], turned(x, phi)[t, c]),
     ),
     outputs=(y,),
     conventions=(PAIRS,),
@@ -91,62 +69,44 @@ by = given("by", domain="integer", below=LONGEST // 2)
 near, near_k, step = (
     given(name, n, domain="integer", below=LONGEST // 2) for name in ("near", "near_k", "step")
 )
-turned, key = rotary(x, pos, theta), rotary(k, pos_k, theta)
-product = Sum(turned[t, c] * key[j, c], c)
+rows, keys = rotary(x, pos, theta), rotary(k, pos_k, theta)
+angle, angle_k = pos[t] * theta[i], pos_k[j] * theta[i]
 apart = (pos_k[j] - pos[t]) * theta[i]
-angle_q, angle_k = pos[t] * theta[i], pos_k[j] * theta[i]
 
-for pairs, (first, second) in {"interleaved": (2 * i, 2 * i + 1), "halves": (i, h + i)}.items():
-    suffix, option = ("" if pairs == "interleaved" else "_halves"), {"pairs": pairs}
-    along = x[t, first] * k[j, first] + x[t, second] * k[j, second]
-    across = x[t, second] * k[j, first] - x[t, first] * k[j, second]
-    score = Sum(along * cos(apart) + across * sin(apart), i)
+first, second = PLACES["interleaved"]
+along = x[t, first] * k[j, first] + x[t, second] * k[j, second]
+across = x[t, second] * k[j, first] - x[t, first] * k[j, second]
 
-    rotary.theorem(
-        "relative" + suffix,
-        "The product of a turned query with a turned key depends on their positions by the difference alone: pair by pair it is "
-        "(q·k) cos δθ + (q×k) sin δθ",
-        claim(product, "=", score)
-        .step(
-            Sum(
-                along * (cos(angle_q) * cos(angle_k) + sin(angle_q) * sin(angle_k))
-                + across * (sin(angle_k) * cos(angle_q) - cos(angle_k) * sin(angle_q)),
-                i,
-            ),
-            "pair by pair, the definition multiplied out",
-        )
-        .because("the cosine and the sine of a difference"),
-        given=(k, pos_k),
-        conventions=option,
+rotary.theorem(
+    "relative",
+    "The product of a turned query with a turned key depends on their positions by the difference alone: pair by pair it is "
+    "(q·k) cos δθ + (q×k) sin δθ",
+    claim(Sum(rows[t, c] * keys[j, c], c), "=", Sum(along * cos(apart) + across * sin(apart), i))
+    .step(
+        Sum(along * cos(angle_k - angle) + across * sin(angle_k - angle), i),
+        "so it is for any angles, pair by pair: positional.turned",
     )
+    .because("the difference of the angles is δθ"),
+    given=(k, pos_k),
+    conventions={"pairs": "interleaved"},
+)
 
-    rotary.theorem(
-        "norm" + suffix,
-        "The length of a row stays, as that of each of its pairs does",
-        claim(turned[t, first] ** 2 + turned[t, second] ** 2, "=", x[t, first] ** 2 + x[t, second] ** 2)
-        .step(
-            (x[t, first] ** 2 + x[t, second] ** 2) * (cos(phi[t, i]) ** 2 + sin(phi[t, i]) ** 2),
-            "multiplied out; the mixed products cancel",
-        )
-        .because("sin² + cos² = 1"),
-        claim(Sum(turned[t, c] ** 2 - x[t, c] ** 2, c), "=", 0)
-        .step(
-            Sum(turned[t, first] ** 2 + turned[t, second] ** 2 - x[t, first] ** 2 - x[t, second] ** 2, i),
-            "pair by pair",
-        )
-        .because("each pair keeps its length"),
-        conventions=option,
-    )
+rotary.theorem(
+    "norm",
+    "The length of a row stays",
+    claim(Sum(rows[t, c] ** 2 - x[t, c] ** 2, c), "=", 0).by_definition(
+        "turned by any angles, each pair keeps its length"
+    ),
+)
 
-    rotary.theorem(
-        "gradient" + suffix,
-        "A gradient goes back turned the other way",
-        claim(turned.pullback(g, x)[t, c], "=", rotary(g, pos, each(-theta[i], i))[t, c]).by_definition(
-            "a rotation is linear, and its transpose turns back: the cosine is even, the sine odd"
-        ),
-        given=g,
-        conventions=option,
-    )
+rotary.theorem(
+    "gradient",
+    "A gradient goes back turned the other way",
+    claim(rows.pullback(g, x)[t, c], "=", rotary(g, pos, each(-theta[i], i))[t, c]).by_definition(
+        "a rotation is linear, and its transpose turns back: the cosine is even, the sine odd"
+    ),
+    given=g,
+)
 
 rotary.theorem(
     "shift",
@@ -179,16 +139,10 @@ rotary.theorem(
 )
 
 rotary.theorem(
-    "still",
-    "A pair of frequency 0 is not turned",
-    claim(rotary(x, pos, each(0, i))[t, c], "=", x[t, c]).by_definition("cos 0 = 1 and sin 0 = 0"),
-)
-
-rotary.theorem(
     "one_side",
     "Where keys are not turned, products depend on where the text begins",
     claim(
-        Sum(turned[t, c] * k[j, c], c), "=", Sum(rotary(x, each(pos[t] + by, t), theta)[t, c] * k[j, c], c)
+        Sum(rows[t, c] * k[j, c], c), "=", Sum(rotary(x, each(pos[t] + by, t), theta)[t, c] * k[j, c], c)
     ).by_witness(n=1, h=1, x=[[1, 0]], pos=[0], theta=[1], k=[[1, 0]], by=1),
     given=(k, by),
     exists=True,

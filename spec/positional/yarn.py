@@ -6,10 +6,11 @@ from typing import Any
 from sympy import pi
 
 from spec.positional.frequencies import base, h, i, s, theta
-from spec.positional.rotary import LONGEST, n, rotary
-from spec.positional.rotary import c as entry
-from spec.positional.rotary import j as key
-from spec.positional.rotary import t as token
+from spec.positional.rotary import LONGEST, rotary
+from spec.positional.turned import c as entry
+from spec.positional.turned import j as key
+from spec.positional.turned import n
+from spec.positional.turned import t as token
 from spec.vocabulary import *
 
 L = number("L", domain="positive", meaning="length: how many positions texts had in training")

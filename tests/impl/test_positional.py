@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from impl.positional import frequencies, learned, partial_rotary, rotary, sinusoidal, yarn
+from impl.positional import frequencies, learned, partial_rotary, rotary, sinusoidal, turned, yarn
 
 LAYOUTS = pytest.mark.parametrize("layout", ["interleaved", "concatenated"])
 SIZES = pytest.mark.parametrize("n", [1, 2, 17, 97])
@@ -182,6 +182,32 @@ class TestLearned:
 
 
 PAIRS = pytest.mark.parametrize("pairs", ["interleaved", "halves"])
+
+
+class TestTurned:
+    """positional.turned."""
+
+    @PAIRS
+    def test_angles_of_rows_and_columns_give_scores_of_both_distances(self, pairs, normal):
+        """The first pairs are turned by the row of a patch, the last by its column; heads share the angles."""
+        theta, patch = normal(7, dtype=torch.float64), normal(14, dtype=torch.float64).expand(2, 15, 14)
+        place = torch.arange(15)[:, None]
+        rows = turned(patch, torch.cat((place // 5 * theta[:3], place % 5 * theta[3:]), -1), pairs=pairs)
+        score = rows @ rows.mT
+        torch.testing.assert_close(score[:, 0, 6], score[:, 8, 14])
+        assert not torch.isclose(score[:, 0, 6], score[:, 0, 7]).any()
+
+    @pytest.mark.usefixtures("unchecked")
+    def test_what_does_not_fit_is_refused(self, normal):
+        """One line names the formula, what was expected and what was given."""
+        x, phi = normal(5, 14), normal(5, 7)
+        line = (
+            r"^positional.turned: expected x \(... n 2\*h\), phi \(... n h\); got x \(5, 13\), phi \(5, 7\)"
+        )
+        with pytest.raises(ValueError, match=line):
+            turned(x[:, 1:], phi)
+        with pytest.raises(TypeError, match=r"^positional.turned: expected a floating phi; got phi int64$"):
+            turned(x, phi.long())
 
 
 class TestRotary:

@@ -1,4 +1,4 @@
-"""Variants of ``positional.rotary``."""
+"""Variants of ``positional.turned`` and ``positional.rotary``."""
 
 import math
 
@@ -60,34 +60,9 @@ wrong(ROTARY, "half_angles", "Holds the angles in bfloat16.", cause="bfloat16|8 
 wrong(ROTARY, "in_halves", "Pairs of halves where neighbours were promised.", cause="pairs=halves")(
     rotary(split=halves, join=beside)
 )
-wrong(
-    ROTARY,
-    "in_neighbours",
-    "Pairs of neighbours where halves were promised.",
-    pairs="halves",
-    cause="pairs=interleaved",
-)(rotary())
-wrong(
-    ROTARY,
-    "joined_as_halves",
-    "Takes neighbours apart and puts them together as halves.",
-    cause="pairs|columns|order",
-)(rotary(join=beside))
 wrong(ROTARY, "from_one", "Counts positions from 1.", cause="pos.*(from 1|1 is added)|off by one")(
     rotary(angle=lambda x, pos, theta: angles(x, pos + 1, theta))
 )
-wrong(
-    ROTARY,
-    "sign_lost",
-    "Adds both products: a reflection, not a rotation.",
-    cause="sign|added in y, not subtracted",
-)(rotary(turned=lambda a, b, phi: (a * phi.cos() + b * phi.sin(), b * phi.cos() + a * phi.sin())))
-wrong(
-    ROTARY,
-    "sine_and_cosine_exchanged",
-    "Takes the sine for the cosine.",
-    cause="sin and cos are|cos in the place",
-)(rotary(turned=lambda a, b, phi: (a * phi.sin() - b * phi.cos(), b * phi.sin() + a * phi.cos())))
 wrong(
     ROTARY, "frequencies_detached", "Passes no gradient to the frequencies.", cause="gradient reaches theta"
 )(rotary(angle=lambda x, pos, theta: angles(x, pos, theta.detach())))
@@ -99,30 +74,10 @@ wrong(
 )(rotary(angle=lambda x, pos, theta: angles(x, pos, theta.flip(-1))))
 
 
-@wrong(ROTARY, via=lambda step: rotary(turned=step), cause="new value|already")
-def overwritten(first, second, phi):
-    """Turns in place: the second entry is made of the first one's new value."""
-    first = first * phi.cos() - second * phi.sin()
-    return first, second * phi.cos() + first * phi.sin()
-
-
 @wrong(ROTARY, cause="pos of the (first|others)")
 def positions_of_the_first(x, pos, theta):
     """Turns all sequences of a batch by the positions of the first."""
     return rotary()(x, pos.reshape(-1, pos.shape[-1])[0], theta)
-
-
-@wrong(ROTARY, via=lambda step: rotary(turned=step), cause="last (pair|row|entr)")
-def last_pair_left(first, second, phi):
-    """Leaves the last pair as it is."""
-    phi = torch.cat((phi[..., :-1], torch.zeros_like(phi[..., -1:])), -1)
-    return turn(first, second, phi)
-
-
-right(ROTARY, "pair_by_pair", "As it is written.")(rotary())
-right(ROTARY, "half_by_half", "As it is written, of halves.", pairs="halves")(
-    rotary(split=halves, join=beside)
-)
 
 
 @right(ROTARY)
@@ -141,6 +96,63 @@ def rotated_half(x, pos, theta):
     first, second = halves(x)
     return x * cos + beside(-second, first) * sin
 
+
+TURNED = "positional.turned"
+
+
+def by_angles(angle=lambda phi: phi, **parts):
+    """Rows turned by given angles, right but for what is given."""
+    embed = rotary(lambda x, phi, theta: angle(phi), **parts)
+    return lambda x, phi: embed(x, phi, None)
+
+
+wrong(TURNED, "turned_backwards", "Turns the other way.", cause="phi.*sign|sign of (sin|phi)|−sin|minus")(
+    by_angles(lambda phi: -phi)
+)
+wrong(TURNED, "angles_rounded", "Holds the angles in bfloat16.", cause="bfloat16|8 bits")(
+    by_angles(lambda phi: phi.bfloat16())
+)
+wrong(TURNED, "angles_detached", "Passes no gradient to the angles.", cause="gradient reaches phi")(
+    by_angles(lambda phi: phi.detach())
+)
+wrong(
+    TURNED,
+    "in_neighbours",
+    "Pairs of neighbours where halves were promised.",
+    pairs="halves",
+    cause="pairs=interleaved",
+)(by_angles())
+wrong(
+    TURNED,
+    "joined_as_halves",
+    "Takes neighbours apart and puts them together as halves.",
+    cause="pairs|columns|order",
+)(by_angles(join=beside))
+wrong(
+    TURNED,
+    "sign_lost",
+    "Adds both products: a reflection, not a rotation.",
+    cause="sign|added in y, not subtracted",
+)(by_angles(turned=lambda a, b, phi: (a * phi.cos() + b * phi.sin(), b * phi.cos() + a * phi.sin())))
+wrong(
+    TURNED,
+    "sine_and_cosine_exchanged",
+    "Takes the sine for the cosine.",
+    cause="sin and cos are|cos in the place",
+)(by_angles(turned=lambda a, b, phi: (a * phi.sin() - b * phi.cos(), b * phi.sin() + a * phi.cos())))
+
+
+@wrong(TURNED, via=lambda step: by_angles(turned=step), cause="new value|already")
+def overwritten(first, second, phi):
+    """Turns in place: the second entry is made of the first one's new value."""
+    first = first * phi.cos() - second * phi.sin()
+    return first, second * phi.cos() + first * phi.sin()
+
+
+right(TURNED, "turned_pairs", "As it is written.")(by_angles())
+right(TURNED, "turned_halves", "As it is written, of halves.", pairs="halves")(
+    by_angles(split=halves, join=beside)
+)
 
 PARTIAL = "positional.partial_rotary"
 

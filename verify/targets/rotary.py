@@ -12,22 +12,24 @@ from torch import Tensor, nn
 from verify.adapt import Adapter, function, module
 
 
-def transformers_rotary(model: str) -> Adapter:
-    """The ``apply_rotary_pos_emb`` of Llama, GPT-NeoX or GPT-J, given the sines and cosines of our angles."""
+def transformers_turned(model: str, given: bool = True) -> Adapter:
+    """The ``apply_rotary_pos_emb`` of Llama, GPT-NeoX or GPT-J, with the sines and cosines of angles that are ``given``, or else
+    are positions times frequencies.
+    """
     apply: Callable[..., Any] = import_module(
         f"transformers.models.{model}.modeling_{model}"
     ).apply_rotary_pos_emb
 
-    def halves(turn: Callable[..., Any], x: Tensor, pos: Tensor, theta: Tensor) -> Any:
-        phi = (pos.unsqueeze(-1) * theta).to(x.dtype).repeat(1, 1, 2)
-        one_head = x.unsqueeze(1)
+    def by_angles(turn: Callable[..., Any], x: Tensor, phi: Tensor) -> Any:
+        if model == "gptj":
+            return turn(x.unsqueeze(2), phi.sin(), phi.cos()).squeeze(2)
+        one_head, phi = x.unsqueeze(1), phi.repeat(1, 1, 2)
         return turn(one_head, one_head, phi.cos(), phi.sin())[0].squeeze(1)
 
-    def interleaved(turn: Callable[..., Any], x: Tensor, pos: Tensor, theta: Tensor) -> Any:
-        phi = (pos.unsqueeze(-1) * theta).to(x.dtype)
-        return turn(x.unsqueeze(2), phi.sin(), phi.cos()).squeeze(2)
+    def by_positions(turn: Callable[..., Any], x: Tensor, pos: Tensor, theta: Tensor) -> Any:
+        return by_angles(turn, x, (pos.unsqueeze(-1) * theta).to(x.dtype))
 
-    return function(apply, interleaved if model == "gptj" else halves, batch=1)
+    return function(apply, by_angles if given else by_positions, batch=1)
 
 
 def transformers_partial() -> Adapter:

@@ -38,6 +38,7 @@ FURTHER = (
         for parts in ((), ("w",), ("w", "cap"), ("w", "sink"))
     ),
     ours("attention.cached", backend="math"),
+    ours("positional.turned", {"pairs": "halves"}, pairs="halves"),
     ours("positional.rotary", {"pairs": "halves"}, pairs="halves"),
     ours("positional.partial_rotary", {"pairs": "halves"}, pairs="halves"),
     ours("positional.frequencies", {"scaling": "ntk"}, scaling="ntk"),

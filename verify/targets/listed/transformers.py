@@ -81,22 +81,23 @@ TRANSFORMERS = (
         Target(
             "transformers",
             f"{model} apply_rotary_pos_emb",
-            "positional.rotary",
-            "rotary:transformers_rotary",
+            f"positional.{'turned' if given else 'rotary'}",
+            "rotary:transformers_turned",
             {"pairs": "interleaved" if model == "gptj" else "halves"},
             "takes sines and cosines, here those of the angles",
-            keywords={"model": model},
+            keywords={"model": model, "given": given},
         )
-        for model in ("llama", "gptj", "gpt_neox")
+        for given, models in ((True, ("llama", "gptj")), (False, ("llama", "gptj", "gpt_neox")))
+        for model in models
     ),
     Target(
         "transformers",
         "gpt_neox apply_rotary_pos_emb(part)",
         "positional.partial_rotary",
-        "rotary:transformers_rotary",
+        "rotary:transformers_turned",
         {"pairs": "halves"},
         "takes sines and cosines, here those of the angles",
-        keywords={"model": "gpt_neox"},
+        keywords={"model": "gpt_neox", "given": False},
     ),
     Target(
         "transformers",

@@ -12,15 +12,15 @@ from spec.masking.mlm import i as position
 from spec.masking.mlm import w as word
 from spec.normalization.layer_norm import beta, d, eps, gamma, i, j, layer_norm, var, x, xhat
 from spec.positional.layout import b
-from spec.positional.rotary import c as entry
-from spec.positional.rotary import i as hand
 from spec.positional.rotary import pos, rotary, theta
-from spec.positional.rotary import t as token
-from spec.positional.rotary import x as rows
 from spec.positional.rotation import rotation
 from spec.positional.sinusoidal import PE, c, e, phi, r, sinusoidal, t
 from spec.positional.sinusoidal import i as pair
 from spec.positional.sinusoidal import n as positions
+from spec.positional.turned import c as entry
+from spec.positional.turned import i as hand
+from spec.positional.turned import t as token
+from spec.positional.turned import x as rows
 from spec.vocabulary import Rational
 from tests.spec.language.proving.claims import Register, equal, refused, register_in
 
