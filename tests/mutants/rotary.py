@@ -167,7 +167,7 @@ def partial(turned=None, rest=lambda x, width: x[..., width:]):
     return embed
 
 
-@wrong(PARTIAL, pairs="halves")
+@wrong(PARTIAL, cause="half|halves|turned", pairs="halves")
 def halves_of_all(x, pos, theta):
     """Halves of the whole row: entries of its second half are turned, too."""
     middle = x.shape[-1] // 2
@@ -176,25 +176,27 @@ def halves_of_all(x, pos, theta):
     return torch.cat((a, x[..., h:middle], b, x[..., middle + h :]), -1)
 
 
-wrong(PARTIAL, "last_turned", "Turns the last entries, and leaves the first.")(
+wrong(PARTIAL, "last_turned", "Turns the last entries, and leaves the first.", cause="turned|order")(
     lambda x, pos, theta: torch.cat(
         (x[..., : -2 * len(theta)], rotary()(x[..., -2 * len(theta) :], pos, theta)), -1
     )
 )
-wrong(PARTIAL, "rest_dropped", "Zeros for the entries that stay.")(
+wrong(PARTIAL, "rest_dropped", "Zeros for the entries that stay.", cause="rest|stay|is 0")(
     partial(rest=lambda x, width: torch.zeros_like(x[..., width:]))
 )
-wrong(PARTIAL, "rest_detached", "Passes no gradient to the entries that stay.")(
+wrong(PARTIAL, "rest_detached", "Passes no gradient to the entries that stay.", cause="gradient")(
     partial(rest=lambda x, width: x[..., width:].detach())
 )
-wrong(PARTIAL, "nothing_turned", "Returns the rows as they are.")(lambda x, pos, theta: x * 1)
+wrong(PARTIAL, "nothing_turned", "Returns the rows as they are.", cause="x as it is")(
+    lambda x, pos, theta: x * 1
+)
 wrong(PARTIAL, "part_in_halves", "Halves of the part where neighbours were promised.", cause="pairs=halves")(
     partial(rotary(split=halves, join=beside))
 )
-wrong(PARTIAL, "part_backwards", "Turns the part the other way.")(
+wrong(PARTIAL, "part_backwards", "Turns the part the other way.", cause="sign of phi")(
     partial(rotary(turned=lambda a, b, phi: turn(a, b, -phi)))
 )
-wrong(PARTIAL, "rest_in_reverse", "The entries that stay, in reverse.")(
+wrong(PARTIAL, "rest_in_reverse", "The entries that stay, in reverse.", cause="order|revers")(
     partial(rest=lambda x, width: x[..., width:].flip(-1))
 )
 right(PARTIAL, "first_then_rest", "As it is written.")(partial())
@@ -303,7 +305,9 @@ def in_pairs(turns, h, base, L, alpha, beta):
     return turned_ramp(turns.log(), h, base, L, math.log(alpha), math.log(beta))
 
 
-wrong(YARN, "ramp_reversed", "Fast pairs slowed down, and slow ones left.")(yarn(reversed_ramp))
+wrong(YARN, "ramp_reversed", "Fast pairs slowed down, and slow ones left.", cause="gamma|γ|exchanged")(
+    yarn(reversed_ramp)
+)
 wrong(YARN, "ramp_by_pairs", "A ramp over pairs where one over turns was promised.", cause="ramp=pairs")(
     yarn(in_pairs)
 )
@@ -314,15 +318,17 @@ wrong(
     ramp="pairs",
     cause="ramp=turns",
 )(yarn())
-wrong(YARN, "ramp_unlimited", "The straight line below 0 and above 1.")(
+wrong(YARN, "ramp_unlimited", "The straight line below 0 and above 1.", cause="gamma|γ|limit")(
     yarn(lambda turns, h, base, L, alpha, beta: (turns - alpha) / (beta - alpha))
 )
-wrong(YARN, "wavelengths_mixed", "Mixes wavelengths, not frequencies.")(
+wrong(YARN, "wavelengths_mixed", "Mixes wavelengths, not frequencies.", cause="gamma|γ|theta")(
     yarn(mix=lambda free, s, gamma: free / ((1 - gamma) * s + gamma))
 )
 wrong(YARN, "radians_for_turns", "Counts radians, not turns.", cause=r"π|pi")(yarn(around=1.0))
 wrong(YARN, "no_factor", "m = 1 where lengths were to grow.", cause="lengths=stay")(yarn(factor=lambda s: 1))
-wrong(YARN, "factor_of_scores", "m², as scores have it.")(yarn(factor=lambda s: longer(s) ** 2))
+wrong(YARN, "factor_of_scores", "m², as scores have it.", cause="m is squared")(
+    yarn(factor=lambda s: longer(s) ** 2)
+)
 right(YARN, "yarn_by_turns", "As it is written.")(yarn())
 right(YARN, "yarn_by_pairs", "As it is written, by the logarithm of the turns.", ramp="pairs")(yarn(in_pairs))
 right(YARN, "yarn_clamped", "The ramp as a number that is clamped, as in transformers.")(

@@ -11,7 +11,7 @@ from sympy.printing.latex import LatexPrinter
 from sympy.printing.str import StrPrinter
 
 from spec.language.binders import Bound
-from spec.language.expr import Always
+from spec.language.expr import Always, Ref
 
 SUM, PRODUCT, UNARY, POWER, ATOM = range(1, 6)
 """Binding strengths; a part that binds more weakly than its place asks for is put in parentheses."""
@@ -57,6 +57,9 @@ class _Set(LatexPrinter):
 
     def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[sympy.Expr]:
         return in_order(expr)
+
+    def _print_Ref(self, expr: Ref) -> str:
+        return Latex().text(expr)
 
 
 class Printer:
