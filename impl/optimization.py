@@ -30,9 +30,9 @@ def adamw(
     are m̂ and v̂. Statement: ``optimization.adamw``.
 
     No tensor given is written to. ``decay="by_itself"`` has (1 − w) θ, ``"l2"`` adds w θ to the gradient. Where β is 1 a moment
-    stays as it is, and is divided by nothing. ValueError for tensors of several shapes, for t below 1, β outside 0 … 1, η or ε
-    that is not above 0 and w below 0; TypeError unless all share one floating dtype. Source: Loshchilov & Hutter 2019, "Decoupled
-    Weight Decay Regularization", algorithm 2.
+    stays as it is, and is divided by nothing. Leading dimensions broadcast. ValueError for tensors of several widths, for t below
+    1, β outside 0 … 1, η or ε that is not above 0 and w below 0; TypeError unless all share one floating dtype. Source:
+    Loshchilov & Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2.
     """
     formula, given = "optimization.adamw", {"theta": theta, "g": g, "m": m, "v": v}
     if theta.dim() < 1 or any(x.shape[-1:] != theta.shape[-1:] for x in given.values()):

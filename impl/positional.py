@@ -160,13 +160,14 @@ def frequencies(
     ``positional.frequencies``.
 
     ``scaling="ntk"`` has the base grow by s^(h/(h − 1)): the first pair turns as before, the last one s times more slowly.
-    Computed in float64, whatever ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1, base > 0 and s > 0, TypeError
-    for a dtype that is not floating. Source: Su et al. 2021, "RoFormer", equation 15; Peng et al. 2023, "YaRN", section 3.1.
+    Computed in float64, whatever ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1 and base and s are finite and
+    above 0, TypeError for a dtype that is not floating. Source: Su et al. 2021, "RoFormer", equation 15; Peng et al. 2023,
+    "YaRN", section 3.1.
     """
     dtype = _floating("positional.frequencies", dtype)
-    if h < 1 or not base > 0 or not s > 0:
+    if h < 1 or not 0 < base < math.inf or not 0 < s < math.inf:
         raise ValueError(
-            f"positional.frequencies: expected h >= 1, base > 0, s > 0; got h {h}, base {base}, s {s}"
+            f"positional.frequencies: expected h >= 1, finite base, s > 0; got h {h}, base {base}, s {s}"
         )
     pair = torch.arange(h, dtype=torch.float64, device=device)
     slower = math.log(s) if scaling == "linear" else pair * (math.log(s) / max(h - 1, 1))
@@ -193,13 +194,13 @@ def yarn(
     between them θᵢ = (1 − γᵢ)·base^(−i/h)/s + γᵢ·base^(−i/h), where γ grows with the number of turns, with ``ramp="pairs"`` with
     its logarithm, with ``ramp="whole"`` between whole pairs, as transformers has it. m is 0.1·ln s + 1 where s > 1, with
     ``lengths="stay"`` 1. ``yarn(h, 500_000, 8, 8192, 1, 4, lengths="stay")`` are Llama 3.1's. Computed in float64, whatever
-    ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1 and the numbers are positive, and for whole pairs of base 1;
-    TypeError for a dtype that is not floating. Source: Peng et al. 2023, "YaRN", sections 3.2 and 3.4.
+    ``dtype`` (default: torch's) comes back. ValueError unless h ≥ 1 and the numbers are finite and positive, and for whole
+    pairs of base 1; TypeError for a dtype that is not floating. Source: Peng et al. 2023, "YaRN", sections 3.2 and 3.4.
     """
     dtype = _floating("positional.yarn", dtype)
-    if not min(base, s, L, alpha, beta) > 0 or (ramp == "whole" and base == 1):
+    if not all(0 < x < math.inf for x in (base, s, L, alpha, beta)) or (ramp == "whole" and base == 1):
         raise ValueError(
-            "positional.yarn: expected positive numbers, and for whole pairs a base other than 1; "
+            "positional.yarn: expected finite positive numbers, and for whole pairs a base other than 1; "
             f"got base {base}, s {s}, L {L}, alpha {alpha}, beta {beta}"
         )
     free = frequencies(h, base, dtype=torch.float64, device=device)

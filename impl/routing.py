@@ -24,8 +24,8 @@ def top_k(
     """w: softmax(s) over the k experts of the largest logits, 0 for the others. Statement: ``routing.top_k``.
 
     Of experts with equal logits those with the smaller number are asked; k ≥ E asks all. ``weights="shares"`` leaves the shares
-    of the softmax over all experts as they are. ValueError for a tensor without a token's axis and for k below 1, TypeError
-    unless s is of a floating dtype. Source: Shazeer et al. 2017, equations 3 and 5; Jiang et al. 2024, section 2.1.
+    of the softmax over all experts as they are. ValueError for a tensor without a token's axis or experts and for k below 1,
+    TypeError unless s is of a floating dtype. Source: Shazeer et al. 2017, equations 3 and 5; Jiang et al. 2024, section 2.1.
     """
     index, found = _choose("routing.top_k", s, k, weights)
     return torch.zeros_like(s).scatter(-1, index, found)
@@ -57,8 +57,8 @@ def capacity(
 
 def _choose(formula: str, s: Tensor, k: int, weights: Weights) -> tuple[Tensor, Tensor]:
     """The experts that each token asks, the best first, and their weights (... n k)."""
-    if s.dim() < 2:
-        raise _refuse.shapes(formula, "s (... n E)", s=s)
+    if s.dim() < 2 or not s.shape[-1]:
+        raise _refuse.shapes(formula, "s (... n E), E >= 1", s=s)
     if k < 1:
         raise ValueError(f"{formula}: expected k >= 1; got {k}")
     _refuse.check_floating(formula, s=s)

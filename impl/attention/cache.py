@@ -1,7 +1,7 @@
 """What is kept of a sequence that comes piece by piece, and attention to it."""
 
 import torch
-from jaxtyping import Float, Int, Int64
+from jaxtyping import Float, Int64, Integer
 from torch import Tensor
 
 from impl import _refuse
@@ -73,7 +73,7 @@ def paged(
     q: Float[Tensor, "... h n d_k"],
     K: Float[Tensor, "f s g d_k"],
     V: Float[Tensor, "f s g d_v"],
-    table: Int[Tensor, "... p"],
+    table: Integer[Tensor, "... p"],
     last: int,
     *,
     backend: Backend = "auto",
@@ -82,18 +82,20 @@ def paged(
     token's own slot; the last token's is ``last``, counted along the table. Statement: ``attention.paged``.
 
     Memory for keys and values is one for all texts of a batch. Slots after ``last`` are not read. ValueError for shapes that do
-    not fit and for a slot that the pages do not have, TypeError unless q, K and V share one floating dtype and the table holds
-    integers. Source: Kwon et al. 2023, "PagedAttention", section 4.1.
+    not fit and for a slot that the table does not have, TypeError unless q, K and V share one floating dtype and the table holds
+    integers, IndexError for an entry up to the last token's that is no page (on the CPU, where reading it is free). Source: Kwon
+    et al. 2023, "PagedAttention", section 4.1.
     """
     _refuse.check_integers("attention.paged", "an integer table", table=table)
-    if K.dim() != 4 or V.dim() != 4 or K.shape[:3] != V.shape[:3] or not table.dim():
-        expected = "K (f s g d_k), V (f s g d_v), table (... p)"
-        raise _refuse.shapes("attention.paged", expected, K=K, V=V, table=table)
+    if K.dim() != 4 or V.dim() != 4 or K.shape[:3] != V.shape[:3] or not table.dim() or q.dim() < 3:
+        expected = "q (... h n d_k), K (f s g d_k), V (f s g d_v), table (... p)"
+        raise _refuse.shapes("attention.paged", expected, q=q, K=K, V=V, table=table)
     if not 0 <= last < table.shape[-1] * K.shape[1]:
         raise ValueError(
             f"attention.paged: expected 0 <= last < p*s = {table.shape[-1] * K.shape[1]}; got {last}"
         )
-    pages = table[..., : last // K.shape[1] + 1]
+    pages = table[..., : last // K.shape[1] + 1].long()  # torch takes bytes for a mask
+    _refuse.check_range("attention.paged", "table", pages, len(K))
     keys, values = (x[pages].flatten(-4, -3)[..., : last + 1, :, :].transpose(-3, -2) for x in (K, V))
     n = q.shape[-2]
     mask = None if n == 1 else causal_mask(n, last + 1, device=q.device)

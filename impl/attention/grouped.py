@@ -98,8 +98,8 @@ def decoder_heads(
     "gpt-oss-120b & gpt-oss-20b Model Card", section 2.2.
     """
     formula = "attention.decoder_heads"
-    if cap is not None and not cap > 0:
-        raise ValueError(f"{formula}: expected cap > 0; got {cap}")
+    if cap is not None and not 0 < cap < math.inf:
+        raise ValueError(f"{formula}: expected a finite cap > 0; got {cap}")
     if w is not None and w < 0:
         raise ValueError(f"{formula}: expected w >= 0; got {w}")
     if sink is not None:
@@ -125,11 +125,11 @@ def softcap(
     Statement: ``attention.softcap``.
 
     In 16 bits all is computed in float32 and rounded once. Raises what ``scaled_dot_product`` raises, and ValueError unless the
-    cap is positive. Source: Gemma Team 2024, "Gemma 2", section 2.
+    cap is finite and positive. Source: Gemma Team 2024, "Gemma 2", section 2.
     """
     check_qkv("attention.softcap", q, k, v)
-    if not cap > 0:
-        raise ValueError(f"attention.softcap: expected cap > 0; got {cap}")
+    if not 0 < cap < math.inf:
+        raise ValueError(f"attention.softcap: expected a finite cap > 0; got {cap}")
     if mask is not None:
         check_mask("attention.softcap", mask, q.shape[-2], k.shape[-2])
     check_lead("attention.softcap", q, k, v, mask)
@@ -148,7 +148,7 @@ def split_groups(
     if (
         min(q.dim(), k.dim(), v.dim()) < 3
         or k.shape[-3] != v.shape[-3]
-        or not k.shape[-3]
+        or not (q.shape[-3] and k.shape[-3])
         or q.shape[-3] % k.shape[-3]
     ):
         expected = "q (... g*r n d_k), k (... g m d_k), v (... g m d_v)"

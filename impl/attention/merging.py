@@ -24,8 +24,8 @@ def merge(
     are float32 at least. ValueError for shapes that do not fit, TypeError unless z and L are floating and the mask is boolean.
     Source: Milakov & Gimelshein 2018, section 3.1; Dao et al. 2022, "FlashAttention", section 3.1.
     """
-    if z.dim() < 3 or L.dim() < 2 or L.shape[-2:] != z.shape[-3:-1]:
-        raise _refuse.shapes("attention.merge", "z (... b n d_v), L (... b n)", z=z, L=L)
+    if z.dim() < 3 or L.dim() < 2 or L.shape[-2:] != z.shape[-3:-1] or not L.shape[-2]:
+        raise _refuse.shapes("attention.merge", "z (... b n d_v), L (... b n), b >= 1", z=z, L=L)
     for name, given in (("z", z), ("L", L)):
         if not given.is_floating_point():
             raise _refuse.dtypes("attention.merge", f"a floating {name}", **{name: given})

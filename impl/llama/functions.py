@@ -77,10 +77,12 @@ def attention(
     W_q, W_k, W_v, W_o = weights
     named = {"W_q": W_q, "W_k": W_k, "W_v": W_v, "W_o": W_o}
     _AXES.fit("llama.attention", x=x, **named)
-    if W_q.shape[0] % W_k.shape[0] or theta.shape != (W_q.shape[-1] // 2,):
+    if not W_k.shape[0] or W_q.shape[0] % W_k.shape[0] or theta.shape != (W_q.shape[-1] // 2,):
         expected = "W_q (g*r d_model 2*p), W_k (g d_model 2*p), theta (p)"
         raise _refuse.shapes("llama.attention", expected, W_q=W_q, W_k=W_k, theta=theta)
     n = x.shape[-2]
+    if pos.shape[-1:] not in ((n,), (1,), ()):
+        raise _refuse.shapes("llama.attention", "x (... n d_model), pos (... n)", x=x, pos=pos)
     seen = causal_mask(n, n, device=x.device)
     if mask is not None:
         if mask.dtype != torch.bool:
@@ -198,6 +200,8 @@ def model(
     """
     formula = "llama.model"
     _refuse.check_floating(formula, E=E, gamma_f=gamma_f, U=U)
+    if U.shape != E.shape:
+        raise _refuse.shapes(formula, "E (V d_model), U (V d_model)", E=E, U=U)
     x = rows(formula, "E (V d_model)", ids=ids, E=E)
     how = {"pairs": pairs, "activation": activation, "approximation": approximation, "gain": gain}
     for own in _refuse.layers(formula, weights):

@@ -91,7 +91,7 @@ class Llama(CausalModel):
         return Cache([(none, none)] * config.layers, None, self.E.new_empty(capacity, 0))
 
     def _continue(self, ids: Tensor, cache: Cache) -> Tensor:
-        pos = cache.places(ids.shape[1]).reshape(cache.sources, -1)  # a source's rows attend together
+        pos = cache.places(ids.shape[1]).reshape(cache.sources, cache.beams * ids.shape[1])  # attend together
         x = rows("llama.model", "E (V d_model)", ids=ids.reshape(pos.shape), E=self.E)
         mask, theta = cache.mask(ids.shape[1]) if cache.taken else None, self.frequencies()
         for number, own in enumerate(_refuse.layers("llama.model", self._weights())):

@@ -58,6 +58,8 @@ class CausalModel(nn.Module):
         The module is used as it is: in evaluation, unless dropout is wanted. Errors are those of a call, and of ``start``.
         """
         self._check(prompts, mask, None)
+        if mask is not None and mask.dtype != torch.bool:
+            raise _refuse.dtypes(self.formula, "a boolean mask, True = a token", mask=mask)
         lengths = None if mask is None else mask.sum(-1)
         if mask is not None:
             _, prompts, _ = pack(mask, prompts, None)

@@ -328,7 +328,7 @@ class TestFrequencies:
     @pytest.mark.usefixtures("unchecked")
     def test_what_makes_none_is_refused(self):
         """One line names the formula and what was given."""
-        line = r"^positional.frequencies: expected h >= 1, base > 0, s > 0; got h 7, base 10000.0, s 0$"
+        line = r"^positional.frequencies: expected h >= 1, finite base, s > 0; got h 7, base 10000.0, s 0$"
         with pytest.raises(ValueError, match=line):
             frequencies(7, s=0)
         with pytest.raises(
@@ -367,9 +367,11 @@ class TestYarn:
     def test_numbers_without_a_ramp_are_refused(self):
         """One line names the formula, what was expected and what was given."""
         with pytest.raises(
-            ValueError, match=r"^positional.yarn: expected positive numbers, .* got base 2, s 0, L 3,"
+            ValueError, match=r"^positional.yarn: expected finite positive numbers, .* got base 2, s 0, L 3,"
         ):
             yarn(7, 2, 0, 3)
+        with pytest.raises(ValueError, match="L nan"):
+            yarn(7, 2, 2, math.nan)
         with pytest.raises(
             ValueError, match=r"^positional.yarn: expected .* a base other than 1; got base 1, s 2,"
         ):

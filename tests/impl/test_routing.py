@@ -47,6 +47,8 @@ def test_what_does_not_fit_is_refused_in_one_line(unchecked):
     """A tensor without tokens, no expert, integers."""
     with pytest.raises(ValueError, match=r"routing.top_k: expected s \(\.\.\. n E\)"):
         top_k(torch.ones(5), 2)
+    with pytest.raises(ValueError, match=r"routing.capacity: expected s .*, E >= 1; got s \(3, 0\)"):
+        capacity(torch.ones(3, 0), 2, 2)
     with pytest.raises(ValueError, match="expected k >= 1; got 0"):
         top_k(torch.ones(3, 5), 0)
     with pytest.raises(ValueError, match=r"routing\.capacity: expected C >= 1; got 0"):

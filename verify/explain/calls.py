@@ -36,7 +36,7 @@ NEW = 43
 ON_PURPOSE = {*LARGE, *OTHERS, *FULL, *chain(*ROUND_SIZES)}
 COSTLY = 16.0
 """So many times as costly as other examples these few may be."""
-ROUNDS = 4
+ROUNDS = 8
 """Pairs of calls of which each first has to be right, and each second wrong."""
 TITLE = "robustness: nothing is kept from call to call"
 

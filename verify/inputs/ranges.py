@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sympy import Basic
 
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.running_error import RunningError
+from spec.language.expr import Condition, Ref
 from spec.language.formula import Formula
 from verify.faults import Unusable
 from verify.inputs.examples import Example, members, round_to
@@ -171,8 +173,15 @@ def _lines(formula: Formula, conventions: Mapping[str, str]) -> Iterator[str]:
     outputs = {t.name for t in flat.outputs}
     for line in flat.lines:
         own = flat.origin.get(line.name, (formula.id,))[0] == formula.id
-        if own and line.name not in outputs and line.left.tensor.domain in REAL:
+        if own and line.name not in outputs and line.left.tensor.domain in REAL and not _counts(line.right):
             yield line.name
+
+
+def _counts(value: Basic) -> bool:
+    """Whether an expression reads arrays in its conditions alone, as a rank does: smaller data make it no smaller."""
+    return not isinstance(value, Ref) and all(
+        _counts(part) for part in value.args if not isinstance(part, Condition)
+    )
 
 
 def _shrunk(value: Any, limit: float) -> Any:

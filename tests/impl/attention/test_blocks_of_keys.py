@@ -114,9 +114,11 @@ class TestMerge:
         z, L = normal(b, n, d_v), normal(b, n)
         with pytest.raises(
             ValueError,
-            match=r"^attention.merge: expected z \(... b n d_v\), L \(... b n\); got z \(3, 5, 2\), L \(3, 4\)$",
+            match=r"^attention.merge: expected z \(... b n d_v\), L \(... b n\), b >= 1; got z \(3, 5, 2\), L \(3, 4\)$",
         ):
             merge(z, L[:, 1:])
+        with pytest.raises(ValueError, match=r"b >= 1; got z \(0, 5, 2\)"):
+            merge(z[:0], L[:0])
         with pytest.raises(TypeError, match=r"^attention.merge: expected a floating L; got L int64$"):
             merge(z, L.long())
         with pytest.raises(ValueError, match=r"^attention.merge: expected a mask that broadcasts"):

@@ -93,14 +93,33 @@ def test_what_does_not_fit_is_refused(inputs, normal):
     q, k, v = inputs()
     K, V, table = normal(5, 3, g, d_k), normal(5, 3, g, d_v), torch.tensor([4, 1])
     for line, call in (
-        (r"^attention.decoder_heads: expected cap > 0; got 0$", lambda: decoder_heads(q, k, v, cap=0)),
+        (
+            r"^attention.decoder_heads: expected a finite cap > 0; got 0$",
+            lambda: decoder_heads(q, k, v, cap=0),
+        ),
+        (r"finite cap > 0; got inf$", lambda: decoder_heads(q, k, v, cap=float("inf"))),
         (r"^attention.decoder_heads: expected w >= 0; got -1$", lambda: decoder_heads(q, k, v, w=-1)),
         (r"^attention.decoder_heads: expected q .*, sink \(h\)", lambda: decoder_heads(q, k, v, normal(5))),
         (r"^attention.qk_norm: expected q", lambda: qk_norm(q[:5], k, v, normal(d_k), normal(d_k), 1e-5)),
         (r"^attention.paged: expected 0 <= last < p\*s = 6; got 6$", lambda: paged(q, K, V, table, 6)),
-        (r"^attention.paged: expected K \(f s g d_k\)", lambda: paged(q, K, V[:, :2], table, 5)),
+        (r"^attention.paged: expected q .*, K \(f s g d_k\)", lambda: paged(q, K, V[:, :2], table, 5)),
+        (r"^attention.paged: expected q .*; got q \(5, 7\)", lambda: paged(normal(5, 7), K, V, table, 5)),
     ):
         with pytest.raises(ValueError, match=line):
             call()
     with pytest.raises(TypeError, match=r"^attention.paged: expected an integer table"):
         paged(q, K, V, table.float(), 5)
+
+
+def test_a_table_names_pages_up_to_the_last_token(inputs, normal):
+    """In integers of any width, bytes among them; what is no page is refused, −1 too; entries behind are not read."""
+    (q, *_), K, V = inputs(), normal(5, 3, g, d_k), normal(5, 3, g, d_v)
+    table = torch.tensor([4, 1, 0, 2, 3])
+    assert torch.equal(paged(q, K, V, table.byte(), 5), paged(q, K, V, table, 5))
+    for entry in (-1, 5):
+        wrong = torch.tensor([4, entry])
+        assert paged(q, K, V, wrong, 2).isfinite().all()
+        with pytest.raises(
+            IndexError, match=rf"^attention.paged: expected table in 0..4, .* table\[1\] = {entry}$"
+        ):
+            paged(q, K, V, wrong, 3)

@@ -98,5 +98,5 @@ def test_what_does_not_fit_is_refused(grouped, single):
         match=r"^attention.sinks: expected q \(... h n d_k\), sink \(h\); got q \(6, 5, 7\), sink \(5,\)",
     ):
         sinks(q, k, v, sink[1:])
-    with pytest.raises(ValueError, match=r"^attention.softcap: expected cap > 0; got 0$"):
+    with pytest.raises(ValueError, match=r"^attention.softcap: expected a finite cap > 0; got 0$"):
         softcap(*single(), 0)

@@ -116,8 +116,13 @@ def test_transformers_writes_the_same(llama, ids, tmp_path):
     assert torch.equal(llama.generate(ids, max_length=13).tokens, written[:, 11:])
 
 
-def test_only_a_cache_of_something_is_made(llama, ids):
-    """Rows and room for them; a text beyond the room is refused, and the trained length is no limit."""
+def test_only_a_cache_of_something_is_made(llama, ids, unchecked):
+    """Rows, or none, and room for them; a text beyond the room is refused, and the trained length is no limit."""
+    assert llama.generate(ids[:0], max_length=3).tokens.shape == (0, 3)
+    with pytest.raises(
+        TypeError, match=r"^llama.model: expected a boolean mask, True = a token; got mask int64"
+    ):
+        llama.generate(ids, torch.ones_like(ids), max_length=3)
     with pytest.raises(ValueError, match=r"expected rows >= 0 and capacity >= 1; got 2 and 0$"):
         llama.start(2, 0)
     with pytest.raises(ValueError, match="room for it in 7 slots"):
@@ -174,3 +179,7 @@ def test_weights_and_frequencies_that_do_not_fit_are_refused(normal, unchecked):
         layer(x, pos, normal(5, dtype=torch.float64), weights, 1e-5)
     with pytest.raises(TypeError, match="a boolean mask"):
         layer(x, pos, normal(3, dtype=torch.float64), weights, 1e-5, torch.ones(13))
+    with pytest.raises(
+        ValueError, match=r"^llama.attention: expected x .*, pos \(\.\.\. n\); got .* pos \(12,\)"
+    ):
+        layer(x, pos[1:], normal(3, dtype=torch.float64), weights, 1e-5)

@@ -6,12 +6,15 @@ import importlib
 import itertools
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 from tests.verify.scripts import users
 from verify import check, replay, script
+from verify.explain import calls
 from verify.explain.calls import TITLE
 
 pytestmark = pytest.mark.usefixtures("ungraded")
@@ -140,3 +143,14 @@ def test_what_is_wrong_by_itself_is_not_said_to_keep_anything(tmp_path: Path, na
         report = check(getattr(importlib.import_module("keeping"), name), NORM, max_examples=20)
     assert report.verdict == "falsified"
     assert TITLE not in [each.name for each in report.checks]
+
+
+def test_a_few_coincidences_in_a_row_are_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is right or wrong by what stands in a mask was right first, and wrong then, in five pairs."""
+    turns = itertools.count(1)
+    setting: Any = SimpleNamespace(caller=SimpleNamespace(sizes=SimpleNamespace(few=False)))
+    pairs = SimpleNamespace(
+        space=SimpleNamespace(symbols=("n",)), second_is_wrong=lambda *_: next(turns) % 7 in range(1, 6)
+    )
+    monkeypatch.setattr(calls, "Pairs", lambda *_: pairs)
+    assert calls.kept_between_calls(setting, ["plain"]) is None

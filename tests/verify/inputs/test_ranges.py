@@ -22,6 +22,12 @@ def test_inputs_lines_and_offsets_can_be_limited():
     assert "eps" not in list_limitable(NORM, NORM.choose())
 
 
+def test_counts_cannot_be_limited():
+    """Ranks stay when logits are made smaller: a range of them would be a range of nothing."""
+    capacity = find("routing.capacity")
+    assert list_limitable(capacity, capacity.choose()) == ["s", "offset(s)"]
+
+
 @pytest.mark.parametrize(
     ("formula", "limits"),
     [
