@@ -48,7 +48,9 @@ def root(x, r, gamma, beta, backend="auto", gain="one_plus"):
 @needs_triton
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize(
-    ("function", "inputs"), [(layer, norms), (root, norms), (additive_weights, scores)], ids=str
+    ("function", "inputs"),
+    [(layer, norms), (root, norms), (additive_weights, scores)],
+    ids=["layer", "root", "additive"],
 )
 def test_the_gate_finds_that_a_kernel_conforms_to_torchs_operations(function, inputs, dtype):
     """Regimes, shapes, layouts, gradients, and calls after calls."""
