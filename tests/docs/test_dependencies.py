@@ -190,8 +190,8 @@ def test_an_implementation_has_no_part_in_proofs() -> None:
     """A change of it changes the pages on which it, or what calls it, is shown and measured, and what commands print; no section
     of theorems.
     """
-    found = changed("impl.normalization")
-    shown = {"normalization.layer_norm", "normalization.rms_norm", "transformer.encoder_layer"}
+    found = changed("impl.positional")
+    shown = {"positional.sinusoidal", "positional.rotary", "transformer.decoder"}
     assert shown <= {name for _, name in found}
     assert {kind for kind, _ in found} == {"page", "output"}
     assert ("page", "attention.softmax") not in found

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sympy import Basic
 
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.binding import bind
@@ -177,7 +176,7 @@ def _lines(formula: Formula, conventions: Mapping[str, str]) -> Iterator[str]:
             yield line.name
 
 
-def _counts(value: Basic) -> bool:
+def _counts(value: Any) -> bool:
     """Whether an expression reads arrays in its conditions alone, as a rank does: smaller data make it no smaller."""
     return not isinstance(value, Ref) and all(
         _counts(part) for part in value.args if not isinstance(part, Condition)
