@@ -129,5 +129,6 @@ def test_bert_is_exported_with_a_batch_of_any_size(mask):
     shapes = {"ids": {0: b}, "segments": None, "mask": None if mask is None else {0: b}}
     program = torch.export.export(encoder, (IDS, None, mask), dynamic_shapes=shapes).module()
     six, mask = torch.cat((IDS, IDS)), None if mask is None else torch.cat((mask, mask))
-    assert torch.equal(program(six, None, mask).last[:3], program(six, None, mask).last[3:])
-    assert program(six, None, mask).last.shape == (6, 5, 14)
+    last = program(six, None, mask).last
+    torch.testing.assert_close(last[:3], last[3:])  # members of a batch may be multiplied by other kernels
+    assert last.shape == (6, 5, 14)

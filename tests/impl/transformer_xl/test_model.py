@@ -77,7 +77,9 @@ def test_what_reaches_a_token_grows_by_whole_segments_a_layer(xl, length, memory
         others[place, place] = (ids[place] + 1) % V
     with torch.no_grad():
         found = read(xl, others, length)[:, start:]
-    differs = (found[:-1] - found[-1]).abs().amax((1, 2)) > 0
+        again = read(xl, ids.repeat(start + 1, 1), length)[:, start:]
+    rounding = 8 * (again - again[-1]).abs().max()  # members of a batch may be multiplied by other kernels
+    differs = (found[:-1] - found[-1]).abs().amax((1, 2)) > rounding
     reach = (L - 1) * math.ceil(memory / length) * length + memory
     assert differs.tolist() == [place >= start - reach for place in range(start)]
 
