@@ -160,34 +160,6 @@ def transformers_decoder(model: str, backend: str) -> Adapter:
     return function(forward, call, mask="b1nm", batch=1)
 
 
-def flex_decoder() -> Adapter:
-    """``flex_attention`` with cap and window as its ``score_mod``, and the sinks as a gate by the log-sum-exp that it returns."""
-    from torch.nn.attention.flex_attention import AuxRequest
-
-    def call(
-        attend: Callable[..., Any],
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        sink: Tensor,
-        cap: float,
-        w: int,
-        mask: Tensor | None,
-        n: int,
-        m: int,
-    ) -> Any:
-        def capped(score: Tensor, b: Tensor, _: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            place = i + m - n
-            seen = (place - j <= w) & (j <= place)
-            seen = seen if mask is None else seen & mask[b, i, j]
-            return torch.where(seen, cap * torch.tanh(score / cap), -math.inf)
-
-        z, aux = attend(q, k, v, score_mod=capped, enable_gqa=True, return_aux=AuxRequest(lse=True))
-        return z * torch.sigmoid(aux.lse - sink.view(-1, 1)).unsqueeze(-1)
-
-    return function(flex(), call, mask="bnm", batch=1)
-
-
 def our_decoder(parts: tuple[str, ...]) -> Callable[..., Any]:
     """``impl.attention.decoder_heads`` with these of its parts alone."""
     from impl.attention import decoder_heads

@@ -139,12 +139,6 @@ TORCH = (
         UNSPECIFIED,
         "not compiled: on the CPU it has no gradient",
     ),
-    torch(
-        "flex_attention(score_mod, return_aux)",
-        "attention.decoder_heads",
-        "grouped:flex_decoder",
-        differs="the sinks are a gate by its log-sum-exp; not compiled: on the CPU it has no gradient",
-    ),
     torch("F.scaled_dot_product_attention(enable_gqa)", "attention.grouped_query", "grouped:torch_grouped"),
     torch(
         "flex_attention(enable_gqa)",
