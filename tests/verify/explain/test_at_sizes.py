@@ -78,7 +78,7 @@ SOME_SIZES = [
 
 @pytest.mark.parametrize(("fn", "formula", "said"), SOME_SIZES, ids=[f.__name__ for f, *_ in SOME_SIZES])
 def test_the_sizes_are_named(fn: Callable[..., Any], formula: str, said: str) -> None:
-    """At which alone it fails, to the edge. Of the block that is streamed wrongly few examples tell, and not always enough."""
+    """At which alone it fails, to the edge. Of a block that is streamed wrongly few examples tell: its rule is found or not."""
     report = check(fn, formula, dtypes=["float64"])
     assert report.verdict == "falsified"
     assert report.hint == said or (fn is streamed and report.hint.startswith("the values are wrong"))
