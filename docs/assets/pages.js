@@ -6,21 +6,21 @@ function kind(scroller) {
 }
 
 const names = new Map(); // numbered: axe takes each for a landmark, which needs a name of its own
-const reach = new ResizeObserver((seen) => {
-  for (const { target } of seen) {
-    if (target.scrollWidth > target.clientWidth + 1) {
-      target.tabIndex = 0;
-      target.role = "group";
-      target.ariaLabel = names.get(target);
-    } else for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
-  }
-});
+function reach(scroller) {
+  if (scroller.scrollWidth > scroller.clientWidth) {
+    scroller.tabIndex = 0;
+    scroller.role = "group";
+    scroller.ariaLabel = names.get(scroller);
+  } else for (const name of ["tabindex", "role", "aria-label"]) scroller.removeAttribute(name);
+}
+const sizes = new ResizeObserver((seen) => seen.forEach(({ target }) => reach(target)));
+document.fonts.addEventListener("loadingdone", () => [...names.keys()].forEach(reach)); // what is in them is wider now
 
 addEventListener("load", () => {
   for (const each of document.querySelectorAll("article :not(math *, svg *)")) {
     if (/auto|scroll/.test(getComputedStyle(each).overflowX)) {
       names.set(each, `${kind(each)} ${names.size + 1}, scrolls sideways`);
-      reach.observe(each);
+      sizes.observe(each);
     }
   }
   // A button that copies code is no landmark of the page.

@@ -27,10 +27,13 @@ UNFOLD = """() => {
   document.head.append(shown);
   for (const each of document.querySelectorAll("details")) each.open = true;
 }"""
-SETTLE = (
-    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
-)
-"""Until what reacts to other sizes has done so."""
+SETTLE = """async () => {
+  const react = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
+  await react();
+  await document.fonts.ready;
+  await react();
+}"""
+"""Until what reacts to other sizes, and to fonts that these ask for, has done so."""
 AXE = """async () => {
   const { violations } = await axe.run({ exclude: [["math"]] }, { preload: false, resultTypes: ["violations"] });
   return violations.flatMap(({ id, nodes }) =>

@@ -6,11 +6,14 @@ import re
 from typing import Any
 
 PARTS = "symbols|worked-examples|theorems|gradient|error-model|implementation|evidence|sources"
-SAID = "(?:For|Under) .*:</p>|The lines read the same|It applies "
+SAID = r"(?:For|Under) .*:</p>|The lines read the same|It applies |(?:\(\d+\).*)?At once|Where implementations legitimately"
 UNSOUGHT = re.compile(
-    rf'<(?=details class="(?:abstract|proof|record)|div class="[^"]*highlight|h2 id="(?:{PARTS})"|p>(?:{SAID}))(\w+)'
+    r'<(?=details class="(?:abstract|proof|record)|div class="[^"]*highlight|p class="places"'
+    rf'|h2 id="(?:{PARTS})"|p>(?:{SAID})|td>(?:wrong variant|convention|theorem) <)(\w+)'
 )
-"""Folded parts, code, hypotheses, how lines hang together, and what a page has for reference: nobody looks for these words."""
+"""Folded parts, code, hypotheses, why a line follows at once, what shows a mistake, where a formula is used, and what a page has
+for reference: nobody looks for these words.
+"""
 LISTS = re.compile(r"reference/|(?:conventions|deviations|world|theorems|bibliography|formulas|glossary)\.md")
 """Pages that name everything, and are rarely the one that is meant."""
 TABLES = re.compile(r"(?:conventions|theorems)\.md")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,7 +66,16 @@ def processes(device: str) -> Iterator[Processes]:
     dist.init_process_group("nccl" if of.type == "cuda" else "gloo")
     try:
         yield Processes(dist.get_rank(), ranks, of)
-        # Gloo's threads let go of the last sum's tensors a little after it is there. A process that ends meanwhile is aborted.
-        dist.barrier()
+        dist.barrier()  # none leaves while another one still reads what it sent
     finally:
         dist.destroy_process_group()
+    # Gloo's threads let go of tensors a little after a sum is there, for which they need the interpreter; and torch's caches keep
+    # the group, so that nothing waits for them. An interpreter that ends meanwhile aborts: it is left as it is.
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    """End the process at once, when all that it had to say is written."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

@@ -11,9 +11,15 @@ from generate import search
 def test_code_and_reference_are_left_out_and_words_stay() -> None:
     """Marked are code, folded parts, hypotheses and the parts for reference; a paragraph is not."""
     marked = (
-        '<div class="highlight">', '<details class="proof">', '<h2 id="evidence">', "<p>For h = 1:</p>"
+        '<div class="highlight">', '<details class="proof">', '<h2 id="evidence">', "<p>For h = 1:</p>", "<p>(1), (2) At once: so.</p>",
+        '<p class="places">', "<td>wrong variant <code>"
     )  # fmt: skip
-    kept = ('<h2 id="statement">', "<p>For h = 1 it is so.</p>", '<details class="reference">')
+    kept = (
+        '<h2 id="statement">',
+        "<p>For h = 1 it is so.</p>",
+        "<td>a wrong mask</td>",
+        '<details class="reference">',
+    )
     for html in marked:
         assert "data-search-exclude" in search.leave_out(html, "attention.multi_head.md")
     for html in kept:
