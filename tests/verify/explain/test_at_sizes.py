@@ -78,10 +78,10 @@ SOME_SIZES = [
 
 @pytest.mark.parametrize(("fn", "formula", "said"), SOME_SIZES, ids=[f.__name__ for f, *_ in SOME_SIZES])
 def test_the_sizes_are_named(fn: Callable[..., Any], formula: str, said: str) -> None:
-    """At which alone it fails, to the edge. Of a block that is streamed wrongly few examples tell: its rule is found or not."""
+    """At which alone it fails, to the edge."""
     report = check(fn, formula, dtypes=["float64"])
     assert report.verdict == "falsified"
-    assert report.hint == said or (fn is streamed and report.hint.startswith("the values are wrong"))
+    assert report.hint == said
 
 
 def test_of_two_conditions_one_is_named() -> None:
