@@ -118,7 +118,7 @@ class Caller(Passing):
         begin = f"{self.formula.id}: {self.name}"
         self.calls += 1
         try:
-            result = self.containment.run(f"{begin}, called with {shapes},", work, self.default_device)
+            result = self.containment.run(f"{begin}, called with {shapes}", work, self.default_device)
         except Overdue as late:
             raise Fault(f"{begin} {late} for {shapes}", overdue=str(late)) from None
         except Raised as raised:
