@@ -1,4 +1,5 @@
-"""What public functions are given: a tensor, an integer, an option where they say so; or one line that names what is not.
+"""What public functions are given: a tensor, an integer, an option where they say so; or one line that names what is not. Where
+torch fails, tensors of a kind that it has few operations for, of 8 bits or sparse, are named.
 
 A package says ``check_arguments(__name__)`` once, behind its names. Only calls from outside are checked: within a package,
 functions call each other as they are. Under the compiler, options alone are checked.
@@ -7,7 +8,7 @@ functions call each other as they are. Under the compiler, options alone are che
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from types import FunctionType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, Unpack, get_args, get_origin, get_type_hints
@@ -29,13 +30,21 @@ class Kind(NamedTuple):
         """The error for a value that is not of the kind."""
         if self.options:
             return _refuse.option(told, name, self.options, given)
+        if _refuse.is_long(given) and self.words.startswith((INTEGER.words, NUMBER.words)):
+            return ValueError(str(_refuse.kind(told, name, f"{self.words} of 63 bits at most", given)))
         return _refuse.kind(told, name, self.words, given)
 
 
 UNMAPPED = "vmap: It looks like", "vmap: We do not support batching operators that can output dynamic shape"
 """How torch's errors begin where vmap has no values to look at."""
-INTEGER = Kind("an integer", lambda value: type(value) is int or _refuse.is_integer(value))
-NUMBER = Kind("a number", lambda value: type(value) is float or _refuse.is_number(value))
+INTEGER = Kind(
+    "an integer",
+    lambda value: (type(value) is int or _refuse.is_integer(value)) and not _refuse.is_long(value),
+)
+NUMBER = Kind(
+    "a number",
+    lambda value: type(value) is float or (_refuse.is_number(value) and not _refuse.is_long(value)),
+)
 
 
 def check_arguments(package: str) -> None:
@@ -88,11 +97,28 @@ def _checked(function: Callable[..., Any], told: str) -> Callable[..., Any]:
         except RuntimeError as error:
             if str(error).startswith(UNMAPPED):  # torch says at length which of its own functions
                 raise RuntimeError(f"{told}: vmap cannot follow it: it looks at values") from error
+            unusual = _refuse_unusual(told, dict(zip(kinds, args, strict=False)) | named)
+            if unusual is not None:
+                raise unusual from error
             raise
 
     # The compiler counts how often it compiles one code: each function has its own.
     checked.__code__ = checked.__code__.replace(co_name=function.__name__)  # type: ignore[attr-defined]
     return checked
+
+
+def _refuse_unusual(told: str, given: Mapping[str, object]) -> TypeError | None:
+    """The error for a tensor, also of a module or a named tuple, that torch has few operations for: of 8 bits, or sparse."""
+    tensors = dict[str, object]()
+    for name, value in given.items():
+        own = dict(value.named_parameters()) if isinstance(value, nn.Module) else {name: value}
+        tensors |= value._asdict() if hasattr(value, "_asdict") else own
+    for name, x in tensors.items():
+        if isinstance(x, Tensor) and x.is_floating_point() and x.dtype.itemsize < 2:
+            return _refuse.dtypes(told, f"a floating {name} of 16 bits or more", **{name: x})
+        if isinstance(x, Tensor) and x.layout != torch.strided:
+            return TypeError(f"{told}: expected a dense tensor as {name}; got {x.layout}")
+    return None
 
 
 def _kind(hint: Any) -> Kind | None:

@@ -30,7 +30,10 @@ def dtypes(formula: str, expected: str, **given: Tensor) -> TypeError:
 
 def kind(formula: str, name: str, expected: str, given: object) -> TypeError:
     """The error for an argument that is not ``expected``, for instance "a tensor"."""
-    got = repr(given) if given is None or isinstance(given, (bool, int, float, str)) else type(given).__name__
+    plain = given is None or isinstance(given, (bool, int, float, str))
+    got = repr(given) if plain and not is_long(given) else type(given).__name__
+    if isinstance(given, int) and is_long(given):
+        got = f"an integer of {given.bit_length()} bits"
     return TypeError(f"{formula}: expected {expected} as {name}; got {got}")
 
 
@@ -130,6 +133,11 @@ def is_integer(value: object) -> bool:
 def is_number(value: object) -> bool:
     """Whether a value is a real number, of NumPy, too; not a bool."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_long(value: object) -> bool:
+    """Whether a value is an integer of more than 63 bits and a sign, which torch does not take."""
+    return isinstance(value, int) and value.bit_length() > 63
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:

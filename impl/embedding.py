@@ -77,6 +77,8 @@ def rows(formula: str, expected: str, **given: Tensor) -> Tensor:
     if ids.dtype != torch.int64:
         _refuse.check_integers(formula, f"integer {name}", **{name: ids})
         ids = ids.long()
+    if not len(table) and ids.numel():
+        raise _refuse.shapes(formula, f"{expected} with a row at least", **{letter: table})
     try:
         return F.embedding(ids, table)
     except IndexError:

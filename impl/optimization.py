@@ -1,5 +1,6 @@
 """Optimization: one step of training, as a function of the weights, their gradient and what is kept of earlier ones."""
 
+import math
 from typing import Literal
 
 import torch
@@ -31,8 +32,8 @@ def adamw(
 
     No tensor given is written to. ``decay="by_itself"`` has (1 − w) θ, ``"l2"`` adds w θ to the gradient. Where β is 1 a moment
     stays as it is, and is divided by nothing. Leading dimensions broadcast. ValueError for tensors of several widths, for t below
-    1, β outside 0 … 1, η or ε that is not above 0 and w below 0; TypeError unless all share one floating dtype. Source:
-    Loshchilov & Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2.
+    1, β outside 0 … 1, η or ε that is not above 0, w below 0 and numbers that are not finite; TypeError unless all share one
+    floating dtype. Source: Loshchilov & Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2.
     """
     formula, given = "optimization.adamw", {"theta": theta, "g": g, "m": m, "v": v}
     if theta.dim() < 1 or any(x.shape[-1:] != theta.shape[-1:] for x in given.values()):
@@ -40,9 +41,12 @@ def adamw(
     if not theta.shape == g.shape == m.shape == v.shape:
         _refuse.check_lead(formula, given)
     _refuse.check_floating(formula, **given)
-    if not (t >= 1 and 0 <= beta_1 <= 1 and 0 <= beta_2 <= 1 and eta > 0 and eps > 0 and w >= 0):
-        expected = "t >= 1, 0 <= beta_1, beta_2 <= 1, eta > 0, eps > 0 and w >= 0"
-        raise ValueError(f"{formula}: expected {expected}; got {(t, beta_1, beta_2, eta, eps, w)}")
+    finite = 0 < eta < math.inf and 0 < eps < math.inf and 0 <= w < math.inf
+    if not (t >= 1 and 0 <= beta_1 <= 1 and 0 <= beta_2 <= 1 and finite):
+        raise ValueError(
+            f"{formula}: expected t >= 1, 0 <= beta_1, beta_2 <= 1, finite eta > 0, eps > 0 and w >= 0; "
+            f"got t {t}, beta_1 {beta_1}, beta_2 {beta_2}, eta {eta}, eps {eps}, w {w}"
+        )
     if theta.dtype.itemsize == 2:
         wide = theta.float(), g.float(), m.float(), v.float()
         theta_new, m_new, v_new = adamw(*wide, t, eta, beta_1, beta_2, eps, w, decay=decay)

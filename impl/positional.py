@@ -198,10 +198,11 @@ def yarn(
     pairs of base 1; TypeError for a dtype that is not floating. Source: Peng et al. 2023, "YaRN", sections 3.2 and 3.4.
     """
     dtype = _floating("positional.yarn", dtype)
-    if not all(0 < x < math.inf for x in (base, s, L, alpha, beta)) or (ramp == "whole" and base == 1):
+    given = base, s, L, alpha, beta
+    if h < 1 or not all(0 < x < math.inf for x in given) or (ramp == "whole" and base == 1):
         raise ValueError(
-            "positional.yarn: expected finite positive numbers, and for whole pairs a base other than 1; "
-            f"got base {base}, s {s}, L {L}, alpha {alpha}, beta {beta}"
+            "positional.yarn: expected h >= 1, finite positive numbers, and for whole pairs a base other than 1; "
+            f"got h {h}, base {base}, s {s}, L {L}, alpha {alpha}, beta {beta}"
         )
     free = frequencies(h, base, dtype=torch.float64, device=device)
     turns = L / (2 * math.pi) * free
@@ -210,7 +211,8 @@ def yarn(
     elif ramp == "pairs":
         at, low, high = turns.log(), math.log(alpha), math.log(beta)
     else:
-        first, last = (h * math.log(L / (2 * math.pi * often)) / math.log(base) for often in (beta, alpha))
+        one = math.log(L) - math.log(2 * math.pi)  # no quotient, which may overflow
+        first, last = (h * (one - math.log(often)) / math.log(base) for often in (beta, alpha))
         at, low, high = -torch.arange(h, device=device).double(), -math.ceil(last), -math.floor(first)
     gamma = ((at - low) / (high - low)).where(at < high, 1).where(at > low, 0)
     theta = ((1 - gamma) / s + gamma) * free

@@ -32,7 +32,7 @@ from verify.request import Conventions, Progress, Request, Rules
 from verify.search.loop import Search
 from verify.search.property import NotRunnable, Property
 from verify.search.record import Budget, Clock
-from verify.subject.callables import find_supported, importable, with_fixed, with_words
+from verify.subject.callables import find_supported, find_unread, importable, with_fixed, with_words
 from verify.subject.caller import Caller
 from verify.subject.ending import watch_interrupts
 from verify.subject.sandbox import freeze_existing_objects, one_thread, use_cpu_by_default
@@ -198,8 +198,9 @@ class Trial:
         supported = replace(find_supported(fn, formula, sizes, fixed, rules.few_shapes), given=words)
         supported = restrict_to_stated(judge, supported)
         supported = replace(supported, within=Ranges.of(formula, rules.ranges, judge.conventions))
-        bound = with_fixed(fn, dict(supported.fixed))
-        caller = Caller(bound, formula, request.device, request.name, supported)
+        unread = find_unread(formula, judge.conventions)
+        bound = with_fixed(fn, dict(supported.fixed), unread)
+        caller = Caller(bound, formula, request.device, request.name, supported, unread)
         report = Report(
             request.stated.id,
             caller.name,

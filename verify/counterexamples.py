@@ -46,7 +46,7 @@ from verify.report import (
 from verify.report_text import brief, describe_falsified, first
 from verify.request import SETTINGS
 from verify.search.outcome import Outcome, worst
-from verify.subject.callables import find_supported, with_fixed, with_words
+from verify.subject.callables import find_supported, find_unread, with_fixed, with_words
 from verify.subject.caller import Caller
 from verify.subject.ending import watch_interrupts
 from verify.subject.leading_dimensions import accept_any_lead
@@ -226,7 +226,9 @@ def _judge_again(
     within = Ranges.of(stated, settings.get("ranges"), judge.conventions)
     supported = replace(supported, within=within)
     device = settings.get("device", "cpu")
-    caller = Caller(with_fixed(fn, dict(supported.fixed)), stated, device, name, supported)
+    unread = find_unread(stated, judge.conventions)
+    bound = with_fixed(fn, dict(supported.fixed), unread)
+    caller = Caller(bound, stated, device, name, supported, unread)
     if report.get("leading"):
         caller.leading = tuple(report["leading"])
         caller.fn = accept_any_lead(caller.fn, stated, caller.leading)

@@ -61,7 +61,8 @@ class CompiledProperty(ValueProperty):
 
     def __init__(self, setting: Setting, kinds: Sequence[str]) -> None:
         plain = setting.caller
-        caller = Caller(torch.compile(plain.fn), plain.formula, plain.device, plain.name, plain.sizes)
+        fn = torch.compile(plain.fn)
+        caller = Caller(fn, plain.formula, plain.device, plain.name, plain.sizes, plain.unread)
         caller.takes_mask = plain.takes_mask
         aside = setting.aside(caller=caller, max_examples=max(4, setting.max_examples // 12))
         super().__init__(aside, kinds[-1], ())

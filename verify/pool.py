@@ -42,7 +42,7 @@ MEMORY = {
 """What a worker's environment says of memory, unless the user's says otherwise."""
 FAULTS = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 """Signals that end a process for its own fault."""
-SPOILED = ", between calls; has one of them written beyond its own memory?"
+SPOILED = " between calls; has one of them written beyond its own memory?"
 """What may have led to such a fault outside a call."""
 GRACE = 3.0
 """Seconds that pebble is given to tell of a worker that is gone."""
@@ -118,8 +118,8 @@ class Worker:
             return self._describe_end(error.exitcode)
         if isinstance(error, TimeoutError):
             call = self._call()
-            said = f"{call}, did not return" if call else "it did not come to its end"
-            return Lost(f"{said}: stopped after {self.timeout:g} s", by_call=bool(call))
+            what, which = ("a call", f": {call}") if call else ("the check", "")
+            return Lost(f"{what} did not return within {self.timeout:g} s{which}", by_call=bool(call))
         return Lost(f"the worker process failed: {type(error).__name__}: {error}", error=error)
 
     def find_silent_end(self) -> Lost | None:
@@ -138,7 +138,7 @@ class Worker:
         self.pool.join()
 
     def _call(self) -> str:
-        return str(self.shared.call.value, "utf-8", "replace").rstrip(", ")
+        return str(self.shared.call.value, "utf-8", "replace")
 
     def _describe_end(self, code: int) -> Lost:
         """How a process of this exit status, negative for a signal, has ended."""
@@ -146,7 +146,7 @@ class Worker:
         names = {each.value: each.name for each in signal.Signals}
         by = names.get(-code, f"signal {-code}") if code < 0 else f"exit status {code}"
         if call and (code >= 0 or by in FAULTS):
-            return Lost(f"{call}, ended the process ({by})", by_call=True)
+            return Lost(f"a call ended the process ({by}): {call}", by_call=True)
         during = f" during a call: {call}" if call else ""
         why = {"SIGKILL": "; is there memory enough?"} | dict.fromkeys(FAULTS, SPOILED)
         return Lost(f"the process was ended by {by}{during}{why.get(by, '')}")

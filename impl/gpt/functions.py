@@ -81,6 +81,10 @@ def model(
     """
     formula = "gpt.model"
     _refuse.check_floating(formula, E=E, P=P, gamma_f=gamma_f, beta_f=beta_f)
+    if not ids.dim() or ids.shape[-1:] != pos.shape[-1:] or E.shape[-1:] != P.shape[-1:]:
+        expected = "ids (... n), pos (... n), E (V d_model), P (N d_model)"
+        raise _refuse.shapes(formula, expected, ids=ids, pos=pos, E=E, P=P)
+    _refuse.check_lead(formula, {"ids": ids, "pos": pos})
     x = rows(formula, "E (V d_model)", ids=ids, E=E) + rows(formula, "P (N d_model)", pos=pos, P=P)
     for own in _refuse.layers(formula, weights):
         x = layer(x, own, eps, mask, norm=norm, approximation=approximation)

@@ -78,7 +78,7 @@ def distillation(
         raise ValueError(f"objectives.distillation: expected a number tau above 0; got tau {tau!r}")
     log_p, log_q = (torch.log_softmax(x.to(wide(x.dtype)) / tau, -1) for x in (z, u))
     cost = log_q.exp() * (log_q - log_p if divergence == "kl" else -log_p)
-    return (tau**2 * cost.sum(-1).mean(-1)).to(z.dtype)
+    return (float(tau) ** 2 * cost.sum(-1).mean(-1)).to(z.dtype)
 
 
 def _at(law: Tensor, y: Tensor, lead: torch.Size) -> Tensor:

@@ -40,7 +40,7 @@ class Cache:
     ) -> None:
         self._memory, self.memory_mask, self.positions = list(memory), memory_mask, positions
         k, _ = memory[0]
-        self._kv = k.new_empty(len(memory), 2, *k.shape[:2], len(positions), k.shape[3])  # (L 2 g h S d)
+        self._kv = _allocate(k, len(memory), 2, *k.shape[:2], len(positions), k.shape[3])  # (L 2 g h S d)
         self.lengths = torch.zeros(len(k), dtype=torch.int64, device=positions.device)
         self.beams = 1
         """w: how many rows share a source."""
@@ -155,7 +155,7 @@ class Cache:
         used, C, kept = self._used, self.capacity, self._kv
         if w != self.beams or len(sources) != self.sources:
             room = kept.shape[4] if w == self.beams else max(w * C, used + w * (C - self.taken))
-            self._kv = kept.new_empty(*kept.shape[:2], len(sources), kept.shape[3], room, kept.shape[5])
+            self._kv = _allocate(kept, *kept.shape[:2], len(sources), kept.shape[3], room, kept.shape[5])
         for new, old in zip(self._kv, kept, strict=True):
             new[..., :used, :] = old[..., :used, :].index_select(1, sources)
         self.beams = w
@@ -172,11 +172,17 @@ class Cache:
         slots = kept[:, None, :, None].expand(2, -1, self._kv.shape[3], -1, self._kv.shape[5])
         for kv in self._kv:
             kv[..., first : self._used, :] = kv.gather(3, slots)
-        seen[..., first : self._used] = seen.gather(2, kept.unsqueeze(1).expand(-1, self.beams, -1))
-        self._seen = seen[..., : self._used].flatten(0, 1)
+        moved = seen.gather(2, kept.unsqueeze(1).expand(-1, self.beams, -1))
+        self._seen = torch.cat((seen[..., :first], moved), -1).flatten(0, 1)
 
     def _past(self) -> Bool[Tensor, "r used"]:
         """Which of the slots that are in use each row sees."""
         if self._seen is None:
             return self.lengths.new_ones(len(self.lengths), self._used, dtype=torch.bool)
         return self._seen
+
+
+def _allocate(like: Tensor, *shape: int) -> Tensor:
+    """Memory that steps write to; also what is begun in ``torch.inference_mode`` may go on outside of it."""
+    with torch.inference_mode(False):
+        return like.new_empty(shape)

@@ -265,6 +265,8 @@ def model(
     positions are ``sinusoidal``. The mask tells which tokens of the source are words. ``encoder`` and ``decoder`` normalise
     after each sum. Errors are those of the parts; ValueError for another scale. Source: Vaswani et al. 2017, figure 1.
     """
+    if not s.dim() or not t.dim() or E.dim() != 2:
+        raise _refuse.shapes("transformer.model", "s (... n), t (... m), E (V d_model)", s=s, t=t, E=E)
     keys = None if mask is None else mask.unsqueeze(-2)
     scale = math.sqrt(E.shape[-1]) if embedding_scale == "sqrt_d" else 1.0
     x = encoder(_embed(s, E, scale), in_encoder, eps, keys)

@@ -162,9 +162,10 @@ def objective(
     """
     formula = "xlnet.objective"
     _refuse.check_floating(formula, E=E, g_0=g_0, b_V=b_V)
+    if not ids.dim() or g_0.shape != E.shape[1:] or b_V.shape != E.shape[:1]:
+        expected = "ids (... n), E (V d_model), g_0 (d_model), b_V (V)"
+        raise _refuse.shapes(formula, expected, ids=ids, E=E, g_0=g_0, b_V=b_V)
     x = rows(formula, "E (V d_model)", ids=ids, E=E)
-    if g_0.shape != E.shape[1:] or b_V.shape != E.shape[:1]:
-        raise _refuse.shapes(formula, "E (V d_model), g_0 (d_model), b_V (V)", E=E, g_0=g_0, b_V=b_V)
     g = g_0.expand(x.shape)
     R = distances(x.shape[-2], E)
     for own in _refuse.layers(formula, weights):

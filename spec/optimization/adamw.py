@@ -49,8 +49,10 @@ EPS = Convention(
 
 
 def lack(beta: Tensor) -> Node:
-    """How much a moment that began at 0 has of what it would have: 1 − βᵗ; one that keeps all that it has is taken as it is."""
-    return case(lt(beta, 1), 1 - case(lt(0, beta), beta**t), 1)
+    """How much a moment that began at 0 has of what it would have: 1 − βᵗ, which is 1 of one that keeps nothing; one that keeps
+    all that it has is taken as it is.
+    """
+    return case(lt(0, beta) & lt(beta, 1), 1 - beta**t, 1)
 
 
 def corrected(moment: Node, beta: Tensor) -> Node:

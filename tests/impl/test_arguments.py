@@ -76,6 +76,17 @@ def test_a_text_is_no_number(call, told, name):
             call(**{name: given})
 
 
+def test_integers_that_torch_does_not_take_are_refused_in_one_line():
+    """Of more than 63 bits, at every place of an integer or a number; also such as Python itself does not print."""
+    for kind in (INTEGER, NUMBER):
+        for place in asked(kind):
+            call, told, name = place.values
+            for given in (1 << 63, -(10**400), 10**5000):
+                line = rf"^{told}: expected {kind.words}( or None)? of 63 bits at most as {name}; "
+                with pytest.raises(ValueError, match=rf"{line}got an integer of {given.bit_length()} bits$"):
+                    call(**{name: given})
+
+
 ROW, TWO, THREE, WORDS = torch.ones(5), torch.ones(2, 5), torch.ones(3, 5), torch.tensor([1, -100, 5])
 UNFIT = {
     "rows of other batches": (
@@ -99,6 +110,26 @@ UNFIT = {
     "a label that is no word": (
         lambda: objectives.cross_entropy(THREE, WORDS, 0.1),
         "objectives.cross_entropy: expected y in 0..4, below 5, or -100; got y[2] = 5",
+    ),
+    "rows of 8 bits": (
+        lambda: positional.turned(TWO[:, :4].to(torch.float8_e4m3fn), TWO[:, :2]),
+        "positional.turned: expected a floating x of 16 bits or more; got x float8_e4m3fn",
+    ),
+    "weights of 8 bits, of a module": (
+        lambda: impl.gpt.GPT(impl.gpt.GPTConfig(5, 4, 1, 2, 8)).to(torch.float8_e4m3fn)(WORDS[:1]),
+        "gpt.GPT: expected a floating E of 16 bits or more; got E float8_e4m3fn",
+    ),
+    "a sparse operand": (
+        lambda: similarity.cosine(ROW, ROW.to_sparse()),
+        "similarity.cosine: expected a dense tensor as y; got torch.sparse_coo",
+    ),
+    "a long integer": (
+        lambda: attention.multi_head(10**5000, *[THREE] * 5),
+        f"attention.multi_head: expected a tensor as x; got an integer of {(10**5000).bit_length()} bits",
+    ),
+    "a table without rows": (
+        lambda: embedding.token(WORDS, THREE[:0]),
+        "embedding.token: expected E (V d) with a row at least; got E (0, 5)",
     ),
     "no words": (
         lambda: objectives.cross_entropy(THREE[:, :0], WORDS - 500, 0.1),

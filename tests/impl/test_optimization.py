@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -52,5 +54,10 @@ def test_what_does_not_fit_is_refused_in_one_line(normal, unchecked):
         adamw(theta, g[:5], m, v, *NUMBERS)
     with pytest.raises(TypeError, match="one floating dtype"):
         adamw(theta, g.float(), m, v, *NUMBERS)
-    with pytest.raises(ValueError, match="expected t >= 1"):
-        adamw(theta, g, m, v, 0, *NUMBERS[1:])
+    strange = dict.fromkeys(range(1, 6), (-1.0, math.inf, math.nan)) | {0: (0, -(10**9))}
+    for place, values in strange.items():
+        for value in values:
+            with pytest.raises(ValueError, match=rf"expected t >= 1, .*finite eta > 0.*; got t .*{value}\b"):
+                adamw(theta, g, m, v, *NUMBERS[:place], value, *NUMBERS[place + 1 :])
+    with pytest.raises(ValueError, match="expected an integer of 63 bits at most as t; "):
+        adamw(theta, g, m, v, 10**400, *NUMBERS[1:])

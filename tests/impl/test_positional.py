@@ -363,17 +363,22 @@ class TestYarn:
         assert m.dtype == torch.bfloat16
         assert m == yarn(7, 500_000, 0.5, 8192)[1] == 1
 
+    def test_the_ends_of_what_floats_hold_have_a_ramp(self):
+        """Their quotient is none: neither 0, which has no logarithm, nor infinite."""
+        for L, alpha, beta in ((5e-324, 1, 32), (1, 1e308, 1e308), (1e308, 5e-324, 32)):
+            assert yarn(7, 10_000, 2, L, alpha, beta, ramp="whole")[0].isfinite().all()
+
     @pytest.mark.usefixtures("unchecked")
     def test_numbers_without_a_ramp_are_refused(self):
         """One line names the formula, what was expected and what was given."""
         with pytest.raises(
-            ValueError, match=r"^positional.yarn: expected finite positive numbers, .* got base 2, s 0, L 3,"
+            ValueError, match=r"^positional.yarn: expected h >= 1, finite .* got h 7, base 2, s 0, L 3,"
         ):
             yarn(7, 2, 0, 3)
         with pytest.raises(ValueError, match="L nan"):
             yarn(7, 2, 2, math.nan)
         with pytest.raises(
-            ValueError, match=r"^positional.yarn: expected .* a base other than 1; got base 1, s 2,"
+            ValueError, match=r"^positional.yarn: expected .* a base other than 1; got h 7, base 1, s 2,"
         ):
             yarn(7, 1, 2, 3, ramp="whole")
         with pytest.raises(TypeError, match=r"^positional.yarn: expected a floating dtype; got torch.int64$"):

@@ -43,6 +43,12 @@ def test_with_more_asked_than_there_are_all_are(normal, allowed):
     assert (top_k(s, 5) - mixture(torch.float64)).abs().max() <= allowed(mixture, torch.float32)
 
 
+def test_without_tokens_there_is_nothing_to_send(normal):
+    """Of rows of a batch, and of a batch without rows."""
+    for s in (normal(0, 5), normal(2, 0, 5), normal(0, 3, 5)):
+        assert top_k(s, 2).shape == capacity(s, 2, 2, order="choices").shape == s.shape
+
+
 def test_what_does_not_fit_is_refused_in_one_line(unchecked):
     """A tensor without tokens, no expert, integers."""
     with pytest.raises(ValueError, match=r"routing.top_k: expected s \(\.\.\. n E\)"):
@@ -53,5 +59,9 @@ def test_what_does_not_fit_is_refused_in_one_line(unchecked):
         top_k(torch.ones(3, 5), 0)
     with pytest.raises(ValueError, match=r"routing\.capacity: expected C >= 1; got 0"):
         capacity(torch.ones(3, 5), 2, 0)
+    with pytest.raises(ValueError, match=r"routing\.capacity: expected an integer of 63 bits at most as C"):
+        capacity(torch.ones(3, 5), 2, 10**30)
+    with pytest.raises(TypeError, match=r"routing\.top_k: expected a floating s of 16 bits or more"):
+        top_k(torch.ones(3, 5).to(torch.float8_e4m3fn), 2)
     with pytest.raises(TypeError, match="one floating dtype"):
         top_k(torch.ones(3, 5, dtype=torch.int64), 2)

@@ -43,8 +43,8 @@ def test_a_callable_that_ends_its_process_is_falsified() -> None:
     assert (report.verdict, report.seed, report.max_examples) == ("falsified", 0, 5)
     (only,) = report.checks
     assert only.name == CHECK
+    assert only.message.startswith("a call ended the process (SIGSEGV): ")
     assert "crashes, called with x (" in only.message
-    assert only.message.endswith("ended the process (SIGSEGV)")
 
 
 def test_what_another_process_cannot_have_is_refused_in_a_line() -> None:

@@ -20,7 +20,7 @@ from verify.pool import THREADS, Lost, Queue, _environment, run_task, run_tasks
 
 def work(task: Any) -> Any:
     """What a worker does: a task is a number, or how to end."""
-    last_call.record_call(f"called with {task},")
+    last_call.record_call(f"f, called with {task}")
     ends: dict[Any, Callable[[], Any]] = {
         "leaves": lambda: ctypes.CDLL(None)._exit(0),
         "exits": lambda: os._exit(3),
@@ -49,18 +49,18 @@ def test_tasks_that_end_their_process_take_no_other_with_them(jobs: int) -> None
     lost = {tasks[place]: outcome for place, outcome in found.items() if isinstance(outcome, Lost)}
     assert [found[place] for place, task in enumerate(tasks) if isinstance(task, int)] == [2, 4, 6, 8]
     assert {task: (end.by_call, end.how) for task, end in lost.items() if end.error is None} == {
-        "leaves": (True, "called with leaves, ended the process (exit status 0)"),
-        "exits": (True, "called with exits, ended the process (exit status 3)"),
-        "crashes": (True, "called with crashes, ended the process (SIGSEGV)"),
+        "leaves": (True, "a call ended the process (exit status 0): f, called with leaves"),
+        "exits": (True, "a call ended the process (exit status 3): f, called with exits"),
+        "crashes": (True, "a call ended the process (SIGSEGV): f, called with crashes"),
         "is killed": (
             False,
-            "the process was ended by SIGKILL during a call: called with is killed; is there memory enough?",
+            "the process was ended by SIGKILL during a call: f, called with is killed; is there memory enough?",
         ),
         "spoils": (
             False,
-            "the process was ended by SIGABRT, between calls; has one of them written beyond its own memory?",
+            "the process was ended by SIGABRT between calls; has one of them written beyond its own memory?",
         ),
-        "hangs": (True, "called with hangs, did not return: stopped after 1 s"),
+        "hangs": (True, "a call did not return within 1 s: f, called with hangs"),
     }
     assert isinstance(lost["raises"].error, ZeroDivisionError)
     assert isinstance(lost["stops"].error, SystemExit)

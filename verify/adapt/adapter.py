@@ -133,7 +133,7 @@ class Adapter:
         mask: how masks are passed.
         pick: what of the result are the outputs.
         sizes: the sizes it supports, as :func:`verify.check` takes them.
-        fixed: the numbers it has built in.
+        fixed: the numbers it has built in; None where no line reads an input, which it may take or leave.
         few_shapes: whether each new shape is costly to it.
     """
 
@@ -230,9 +230,14 @@ class Bound:
         return f'; if {same[0]} is its {name}, too, say so: fixed={{"{name}": "{same[0]}"}} or --set {name}={same[0]}'
 
     @cached_property
+    def unread_letters(self) -> frozenset[str]:
+        """The parameters that no line reads: passed, for a module may have them, but not asked for."""
+        return frozenset(name for name in self.letters if self.adapter.fixed.get(name, 0) is None)
+
+    @cached_property
     def passed_inputs(self) -> list[str]:
         """The inputs that it is called with, but for the mask: what is fixed, and a generator, where it names them."""
-        spare = {*self.adapter.fixed, *self.generators}
+        spare = {*self.adapter.fixed, *self.generators} - self.unread_letters
         return [
             name
             for name in self.inputs
@@ -285,7 +290,8 @@ class Bound:
         for name, item in zip(self.inputs, self.formula.inputs, strict=True):
             value = given.get(name)
             if is_size(item):
-                known[item] = int(value)  # type: ignore[arg-type]
+                if value is not None:
+                    known[item] = int(value)
             elif item.shape and isinstance(value, Tensor):
                 shapes.append((item.shape, tuple(value.shape)[-len(item.shape) :]))
         key = tuple(own for _, own in shapes), tuple(known.values())
@@ -322,7 +328,7 @@ class Bound:
         def first(subject: Any) -> Any:
             return self._invoke(self._lay_out(given, names, lead))(subject)
 
-        prepared = self.subject.prepare(names, letters, self.used_names, first)
+        prepared = self.subject.prepare(names, letters, self.used_names | self.unread_letters, first)
         if self.layout.batch == SEPARATELY or self.form.form == "nm":
             return lambda: self._call_each(prepared, given, names, lead)
         return lambda: self._call_once(prepared, given, names, lead)

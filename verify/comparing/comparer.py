@@ -311,7 +311,7 @@ class Comparer:
                     results.append(copied(name_results(self.pair.reference(*arguments))))
             except Misfit as why:
                 raise Unusable(f"{name}: expected a reference that returns tensors; its {why}") from None
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise Unusable(
                     f"{name}: expected a reference that can be called with the inputs given; it raised {complaint(error)}"
                 ) from None

@@ -69,6 +69,12 @@ def name_results(returned: Any) -> Results:
             leaf = torch.tensor(leaf, dtype=torch.float64 if isinstance(leaf, float) else None)
         if type(leaf) not in (torch.Tensor, torch.nn.Parameter):
             raise Misfit(f"{name} is of the type {type(leaf).__name__}; expected a plain tensor")
+        if leaf.is_nested or leaf.layout != torch.strided or leaf.is_meta:
+            kind = "nested" if leaf.is_nested else "on meta" if leaf.is_meta else leaf.layout
+            raise Misfit(f"{name} is {kind}; expected a dense tensor that holds values")
+        if leaf.is_complex() or (leaf.is_floating_point() and leaf.dtype.itemsize < 2):
+            said = str(leaf.dtype).removeprefix("torch.")
+            raise Misfit(f"{name} has dtype {said}; expected integers, or real numbers of 16 bits or more")
         found[name] = leaf.detach()
     return found
 
@@ -329,9 +335,12 @@ def check_kinds(got: Results, own: Mapping[str, torch.Tensor]) -> None:
         Misfit: they are not.
     """
     outputs, mine = ({name for name in each if not name.startswith(GRADIENT)} for each in (own, got))
-    if missing := sorted(outputs - mine):
+    missing, more = sorted(outputs - mine), sorted(mine - outputs)
+    if missing and more:
+        raise Misfit(f"returns {more[0]}, not {missing[0]} as the reference does")
+    if missing:
         raise Misfit(f"returns no {missing[0]}; the reference does")
-    if more := sorted(mine - outputs):
+    if more:
         raise Misfit(f"returns {more[0]}, which the reference does not")
     for name in sorted(own.keys() & got.keys()):
         for what in ("shape", "dtype", "device"):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from spec.language.evaluation.dimensions import is_size
@@ -14,7 +15,7 @@ from spec.language.registry import UnknownFormula, statement
 from verify.checking import check
 from verify.comparing.report import CaseResult, Comparison
 from verify.comparing.subjects import Pair
-from verify.faults import Unusable
+from verify.faults import Unusable, complaint
 from verify.inputs.dtypes import NAMES
 from verify.inputs.examples import Example
 from verify.properties.judge import Judge
@@ -22,6 +23,7 @@ from verify.properties.values import compare
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE
 from verify.search.outcome import worst
 from verify.subject.returned import values
+from verify.subject.wording import show_value
 
 
 def assert_conforms(
@@ -40,6 +42,8 @@ def assert_conforms(
         AssertionError: the output is beyond the bound; the message tells where.
         Unusable: there is no such formula, or inputs or outputs do not fit it.
     """
+    if not isinstance(formula_id, str):
+        raise Unusable(f"expected a formula's ID, such as 'attention.softmax'; got {show_value(formula_id)}")
     try:
         formula = statement(formula_id)
     except UnknownFormula as error:
@@ -51,6 +55,7 @@ def assert_conforms(
     outputs = output if isinstance(output, tuple | list) else (output,)
     if len(outputs) != len(formula.outputs):
         raise Unusable(f"{formula_id}: expected {len(formula.outputs)} outputs; got {len(outputs)}")
+    returned = [_read(formula_id, want.name, got) for want, got in zip(formula.outputs, outputs, strict=True)]
     dtype = NAMES.get(outputs[0].dtype)
     if dtype is None:
         raise Unusable(
@@ -60,12 +65,12 @@ def assert_conforms(
         expected = Judge(formula, conventions).expect_batch(_make_example(formula, inputs, dtype))
     except ValueError as error:
         raise Unusable(str(error)) from None
-    for want, got in zip(expected, outputs, strict=True):
-        if tuple(got.shape) != want.value.shape:
+    for want, got in zip(expected, returned, strict=True):
+        if got.shape != want.value.shape:
             raise AssertionError(
-                f"{formula_id}: {want.name} has shape {tuple(got.shape)}; expected {want.value.shape}"
+                f"{formula_id}: {want.name} has shape {got.shape}; expected {want.value.shape}"
             )
-    outcome = worst([compare(want, values(got)) for want, got in zip(expected, outputs, strict=True)])
+    outcome = worst([compare(want, got) for want, got in zip(expected, returned, strict=True)])
     if outcome.fails:
         at = f"[{', '.join(map(str, outcome.index))}]" if outcome.index else ""
         raise AssertionError(
@@ -96,6 +101,24 @@ def hold_to_statement(report: Comparison, pair: Pair, formula_id: str) -> None:
         report.cause = held.headline
 
 
+def _read(formula_id: str, name: str, given: Any) -> np.ndarray[Any, Any]:
+    """The values of a tensor.
+
+    Raises:
+        Unusable: it is none, or has none.
+    """
+    if not isinstance(given, torch.Tensor):
+        called = "; what is called is checked by verify.check" if callable(given) else ""
+        raise Unusable(f"{formula_id}: expected a tensor as {name}; got {show_value(given)}{called}")
+    try:
+        return values(given)
+    except Exception as error:
+        why = "nested" if given.is_nested else f"on {given.device}: {complaint(error)}"
+        raise Unusable(
+            f"{formula_id}: expected a tensor that holds values as {name}; got one that is {why}"
+        ) from None
+
+
 def _make_example(formula: Formula, inputs: Any, dtype: str) -> Example:
     """The inputs as an example: leading dimensions apart, and alike for all that have some."""
     declared = formula.inputs
@@ -107,15 +130,25 @@ def _make_example(formula: Formula, inputs: Any, dtype: str) -> Example:
     leading = {}
     for item in declared:
         value = found.setdefault(str(item), None)
+        if value is None and not is_size(item) and item.role == "mask":
+            continue
+        if not isinstance(value, torch.Tensor) and np.asarray(value).dtype.kind not in "biuf":
+            raise Unusable(f"{formula.id}: expected a tensor or numbers as {item}; got {show_value(value)}")
         if isinstance(value, torch.Tensor):
-            found[str(item)] = value = values(value)
+            found[str(item)] = value = _read(formula.id, str(item), value)
+            if value.dtype.kind == "c":
+                raise Unusable(f"{formula.id}: expected real numbers as {item}; got complex ones")
             if item.role in ("data", "mask"):
                 leading[str(item)] = value.ndim - len(item.shape)
     if any(count < 0 for count in leading.values()):
         short = next(name for name, count in leading.items() if count < 0)
         raise Unusable(f"{formula.id}: {short} has too few axes: {found[short].ndim}")
     shapes = [found[name].shape[:count] for name, count in leading.items()]
-    batch = tuple(torch.broadcast_shapes(*shapes))
+    try:
+        batch = np.broadcast_shapes(*shapes)
+    except ValueError:
+        said = ", ".join(f"{name} {found[name].shape}" for name in leading)
+        raise Unusable(f"{formula.id}: expected leading dimensions that broadcast; got {said}") from None
     for name, count in leading.items():
         value = found[name]
         value = value.reshape(*(1,) * (len(batch) - count), *value.shape)

@@ -102,7 +102,8 @@ def some_sizes_only(evidence: Evidence) -> str:
     if not bad:
         return ""
     said = re.sub(r" for .*", "", next(w.said for w in tried if w.got is None))
-    said = f"it {said.removeprefix(f'{evidence.formula.id}: {evidence.caller.name} ')}"
+    said = said.removeprefix(f"{evidence.formula.id}: {evidence.caller.name}")
+    said = said.removeprefix(": ") if said.startswith(": ") else f"it {said.lstrip()}"
     if good:
         for rule, holds in _size_rules(list(good[0])):
             if all(holds(s) for s in good) and not any(holds(s) for s in bad):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import torch
 
+from spec.language.evaluation.dimensions import is_size
 from spec.language.formula import Formula
+from spec.language.trees import free_symbols, refs
 from verify.adapt.adapter import Adapter, Bound
 from verify.faults import Unusable
 from verify.inputs.given import given_words, implied_sizes, with_given
@@ -61,11 +63,25 @@ def with_words(
     return fn, with_given(formula, words), rules or sizes, numbers, said
 
 
-def with_fixed(fn: Any, fixed: Any) -> Any:
-    """An adapter that knows, too, which numbers are fixed; any other callable as it is."""
+def with_fixed(fn: Any, fixed: Any, unread: Collection[str] = ()) -> Any:
+    """An adapter that knows, too, which numbers are fixed, and what is ``unread``; any other callable as it is."""
     if isinstance(fn, Adapter) and isinstance(fixed, Mapping):
-        return fn.with_changes(fixed={**fn.fixed, **fixed})
+        return fn.with_changes(fixed={**dict.fromkeys(unread), **fn.fixed, **fixed})
     return fn
+
+
+def find_unread(formula: Formula, conventions: Mapping[str, str]) -> frozenset[str]:
+    """The inputs that no line reads under these conventions: a callable need not take them. A law reads more than lines do."""
+    if formula.law is not None:
+        return frozenset()
+    lines = formula.flat(conventions).lines
+    letters = [letter for line in lines for letter in free_symbols(line.right)]
+    bounds = [bound for line in lines for _, *ends in line.ranges for bound in ends]
+    shapes = [size for item in formula.tensors for size in item.shape]
+    sizes = {str(part) for each in (*letters, *bounds, *shapes) for part in each.free_symbols}
+    read = sizes | {ref.tensor.name for line in lines for ref in refs(line.right)}
+    names = [str(item) for item in formula.inputs if is_size(item) or item.role != "mask"]
+    return frozenset(names) - read
 
 
 def find_supported(

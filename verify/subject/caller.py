@@ -7,7 +7,7 @@ global state it meddles with are put right and kept as offences, which become ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -54,14 +54,17 @@ class Caller(Passing):
         device: str = "cpu",
         name: str | None = None,
         sizes: Supported = EVERY_SIZE,
+        unread: Collection[str] = (),
     ) -> None:
         super().__init__(formula, device, dict(sizes.fixed))
         self.fn = callable_for(formula, fn)
         self.name, self.sizes = name or name_callable(self.fn), sizes
         law = formula.law
         self.returns: tuple[Tensor, ...] = formula.outputs if law is None else law.returns
-        self.taken = read_signature(self.fn, formula, dict(sizes.fixed), self.name)
+        self.unread = unread
+        self.taken = read_signature(self.fn, formula, dict(sizes.fixed), self.name, unread)
         self.takes_mask, self.left_out = self.taken.mask, self.taken.left_out
+        self.fixed = {*self.fixed, *self.left_out}
         if self.taken.by_name:
             self.fn = in_place(self.fn, len(formula.inputs) - len(self.left_out), self.taken.by_name)
         self.offences: dict[str, Offence] = {}
@@ -118,7 +121,7 @@ class Caller(Passing):
         begin = f"{self.formula.id}: {self.name}"
         self.calls += 1
         try:
-            result = self.containment.run(f"{begin}, called with {shapes},", work, self.default_device)
+            result = self.containment.run(f"{begin}, called with {shapes}", work, self.default_device)
         except Overdue as late:
             raise Fault(f"{begin} {late} for {shapes}", overdue=str(late)) from None
         except Raised as raised:

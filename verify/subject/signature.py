@@ -9,6 +9,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -57,7 +58,7 @@ class CallForm:
     """Which inputs a callable takes, and how.
 
     Attributes:
-        left_out: the fixed inputs that it does not take, and the generator, where it takes none.
+        left_out: the inputs that it does not take: fixed ones, those that no line reads, and the generator.
         mask: whether it takes the optional mask.
         by_name: the parameter that the mask is passed to by its name; empty where it is passed by position.
         said: how the mask is passed, in a few words, where that is worth telling.
@@ -69,8 +70,10 @@ class CallForm:
     said: str = ""
 
 
-def read_signature(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name: str) -> CallForm:
-    """Read from a callable's signature how it takes the inputs; ``fixed`` inputs may be left out.
+def read_signature(
+    fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name: str, unread: Collection[str] = ()
+) -> CallForm:
+    """Read from a callable's signature how it takes the inputs; ``fixed`` ones and ``unread`` ones may be left out.
 
     Raises:
         Unusable: it cannot be called with the inputs.
@@ -82,10 +85,11 @@ def read_signature(fn: Callable[..., Any], formula: Formula, fixed: Collection[s
     except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
         return CallForm(mask=masked)
     generator = frozenset(t.name for t in formula.tensors if t.role == "generator")
-    offered = dict.fromkeys(
-        less | more for more in (frozenset[str](), generator) for less in (frozenset[str](), frozenset(fixed))
-    )
-    known = {*fixed, *generator}
+    spare = [frozenset(fixed), *(frozenset([each]) for each in unread), generator]
+    offered = {
+        frozenset[str]().union(*some): 0 for r in range(len(spare) + 1) for some in combinations(spare, r)
+    }
+    known = {*fixed, *unread, *generator}
     ways = [way for left_out in offered if (way := _way(signature, inputs, left_out, known, masked))]
     if ways:  # that in which least stands instead of something else
         found = min(ways, key=lambda way: way[0])[1]

@@ -94,6 +94,21 @@ def test_a_reordered_cache_is_that_of_the_reordered_rows(rows, case, allowed):
     assert torch.equal(cache.lengths, other.lengths)
 
 
+def test_what_is_begun_in_inference_mode_may_go_on_outside(case, allowed):
+    """By turns: a cache of several beams, some of whose slots are freed on the way."""
+    it, source, target, uncached = case()
+    rows = torch.arange(3).repeat_interleave(2)
+    want, limit = uncached(torch.float64)[rows], allowed(uncached, torch.float64)
+    with torch.inference_mode():
+        cache = started(it, source).reorder(rows)
+    for at in range(SWEEP + 4):
+        with torch.inference_mode(at % 3 == 0):
+            logits = it.decode_step(target[rows][:, at % n][:, None], cache)
+            cache.reorder(torch.arange(6) // 2 * 2)
+        if at < n:
+            assert (logits - want[:, at]).abs().max() <= limit
+
+
 def test_no_rows_can_be_left(case):
     """When every row is given up the next step says nothing, and is no error."""
     it, source, target, _ = case()

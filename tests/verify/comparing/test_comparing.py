@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -213,11 +214,42 @@ def test_columns_beyond_a_block_are_named() -> None:
     assert "wrong from index 32 of axis 1 on, 1 × 32, and right before" in found.headline
 
 
+UNREADABLE = {
+    "torch.sparse_coo": Tensor.to_sparse,
+    "on meta": lambda x: x.to("meta"),
+    "dtype float8_e4m3fn": lambda x: x.to(torch.float8_e4m3fn),
+    "dtype complex64": lambda x: x * 1j,
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_an_output_without_values_to_compare_is_named(what: str) -> None:
+    """A candidate that returns one is falsified; a reference that does is refused."""
+    found = compare(F.relu, UNREADABLE[what], **QUICK)
+    assert found.verdict == "falsified"
+    assert what in found.headline
+    with pytest.raises(Unusable, match=f"expected a reference that returns tensors; its output .*{what}"):
+        compare(UNREADABLE[what], F.relu, **QUICK)
+
+
+def test_a_reference_that_leaves_the_process_is_refused() -> None:
+    """As one that raises."""
+    with pytest.raises(Unusable, match=r"a reference that can be called .*; it raised SystemExit: 3"):
+        compare(lambda x: sys.exit(3), F.relu, **QUICK)
+
+
+def test_outputs_elsewhere_are_named() -> None:
+    """Where the candidate's are, and where they are expected."""
+    found = compare(F.relu, lambda x: {"y": [F.relu(x)]}, **QUICK)
+    assert "returns output['y'][0], not output as the reference does" in found.headline
+
+
 def test_a_crash_is_a_verdict_in_a_process_of_its_own() -> None:
     """The caller goes on; a candidate that conforms does so there, too."""
     found = compare(F.relu, crash, inputs=ROWS, kinds=(), isolate=True)
     assert found.verdict == "falsified"
-    assert "ended the process" in found.headline
+    assert "a call ended the process (SIGSEGV): " in found.headline
+    assert "," not in found.headline
     assert compare(F.relu, torch.relu, inputs=ROWS, kinds=(), isolate=True).verdict == "conforms"
 
 

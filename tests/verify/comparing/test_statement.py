@@ -57,6 +57,20 @@ def test_numbers_parameters_and_several_outputs_are_taken_in_declared_order() ->
         (((SCORES, SCORES), "attention.softmax", SCORES), "expected 1 outputs; got 2"),
         ((SCORES, "attention.softmax", torch.zeros(())), "too few axes"),
         ((SCORES.int(), "attention.softmax", SCORES), "got torch.int32"),
+        ((SCORES, None, SCORES), "expected a formula's ID, such as 'attention.softmax'; got None"),
+        ((None, "attention.softmax", SCORES), "attention.softmax: expected a tensor as a; got None"),
+        ((torch.nn.Softmax, "attention.softmax", SCORES), "what is called is checked by verify.check"),
+        (({"a": [SCORES]}, "attention.softmax", SCORES), "expected a tensor as a; got {'a': [tensor("),
+        (
+            (SCORES.to("meta"), "attention.softmax", SCORES),
+            "expected a tensor that holds values as a; got one",
+        ),
+        ((SCORES, "attention.softmax", "s"), "expected a tensor or numbers as s; got 's'"),
+        ((SCORES, "attention.softmax", SCORES * 1j), "expected real numbers as s; got complex ones"),
+        (
+            (SCORES, "attention.softmax", SCORES, MASK.expand(11, 5, 7)),
+            "dimensions that broadcast",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(arguments: tuple[Any, ...], said: str) -> None:

@@ -11,8 +11,9 @@ import torch
 from impl.attention import scaled_dot_product
 from spec.language.registry import find
 from tests.verify.scripts import run_alone, users
-from verify import check, script
+from verify import adapt, check, script
 from verify.faults import Unusable
+from verify.subject.callables import find_unread
 from verify.subject.signature import read_signature
 
 pytestmark = pytest.mark.usefixtures("ungraded")
@@ -279,3 +280,39 @@ def test_a_generator_is_left_out_where_nothing_takes_it(fn, formula_id, left_out
     found = read_signature(fn, find(formula_id), (), "fn")
     assert (found.left_out == {"generator"}) is left_out
     assert ("seeded before each call" in found.said) is left_out
+
+
+def step_without_correction(theta, g, m, v, eta, beta_1, beta_2, eps, w):
+    """AdamW, which does not count its steps."""
+    m_new, v_new = beta_1 * m + (1 - beta_1) * g, beta_2 * v + (1 - beta_2) * g**2
+    return (1 - eta * w) * theta - eta * m_new / (v_new.sqrt() + eps), m_new, v_new
+
+
+def test_what_no_line_reads_need_not_be_taken():
+    """The number of the step, where nothing is corrected by it; by an adapter as by position. Else it is asked for."""
+    names = "theta, g, m, v, eta, beta_1, beta_2, eps, w"
+    adapted = adapt.function(step_without_correction, call=eval(f"lambda f, {names}: f({names})"))
+    options = {"max_examples": 3, "dtypes": ("float64",), "grades": False}
+    for fn in (step_without_correction, adapted):
+        assert (
+            check(fn, "optimization.adamw", conventions={"correction": "none"}, **options).verdict
+            == "conforms"
+        )
+    with pytest.raises(Unusable, match=r"called positionally with \(theta, g, m, v, t, eta"):
+        check(step_without_correction, "optimization.adamw", **options)
+
+
+@pytest.mark.parametrize(
+    ("formula_id", "conventions", "names"),
+    [
+        ("attention.decoder_heads", {"cap": "none", "window": "none"}, {"cap", "w"}),
+        ("attention.decoder_heads", {"sinks": "none"}, {"sink"}),
+        ("gpt.model", {"norm": "post"}, {"gamma_f", "beta_f"}),
+        ("optimization.adamw", {}, set()),
+        ("attention.hard", {}, set()),
+    ],
+)
+def test_what_no_line_reads_is_known(formula_id, conventions, names):
+    """Numbers, sizes and parameters; a law's inputs are all read."""
+    formula = find(formula_id)
+    assert find_unread(formula, formula.choose(conventions)) == names
