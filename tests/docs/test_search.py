@@ -11,8 +11,8 @@ from generate import search
 def test_code_and_reference_are_left_out_and_words_stay() -> None:
     """Marked are code, folded parts, hypotheses and the parts for reference; a paragraph is not."""
     marked = (
-        '<div class="highlight">', '<details class="proof">', '<h2 id="evidence">', "<p>For h = 1:</p>", "<p>(1), (2) At once: so.</p>",
-        '<p class="places">', "<td>wrong variant <code>"
+        '<div class="highlight">', '<details class="proof">', '<h2 id="evidence">', "<p>For h = 1:</p>",
+        "<p>(1), (2) At once: so.</p>", '<p class="places">', "<td>wrong variant <code>"
     )  # fmt: skip
     kept = (
         '<h2 id="statement">',
