@@ -42,7 +42,9 @@ class Values:
             index = tuple(int(self.number(one)) for one in value.index)
             return float(np.asarray(self.arrays[value.tensor.name])[index])
         found = value.value if isinstance(value, expr.Literal) else sympy.sympify(value)
-        return float(found.xreplace({symbol: sympy.sympify(number) for symbol, number in self.numbers.items()}))
+        return float(
+            found.xreplace({symbol: sympy.sympify(number) for symbol, number in self.numbers.items()})
+        )
 
     def at(self, **more: Any) -> Values:
         """The same with more numbers."""
