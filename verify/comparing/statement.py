@@ -40,7 +40,8 @@ def assert_conforms(
 
     Raises:
         AssertionError: the output is beyond the bound; the message tells where.
-        Unusable: there is no such formula, or inputs or outputs do not fit it.
+        Unusable: there is no such formula, inputs or outputs do not fit it, or nothing can be compared: of all entries the
+            statement says nothing, or their bounds are infinite.
     """
     if not isinstance(formula_id, str):
         raise Unusable(f"expected a formula's ID, such as 'attention.softmax'; got {show_value(formula_id)}")
@@ -70,6 +71,12 @@ def assert_conforms(
             raise AssertionError(
                 f"{formula_id}: {want.name} has shape {got.shape}; expected {want.value.shape}"
             )
+    if any(want.value.size for want in expected) and not any(
+        np.isfinite(want.bound).any() for want in expected
+    ):
+        raise Unusable(
+            f"{formula_id}: at these inputs the statement says nothing of any entry; are they finite?"
+        )
     outcome = worst([compare(want, got) for want, got in zip(expected, returned, strict=True)])
     if outcome.fails:
         at = f"[{', '.join(map(str, outcome.index))}]" if outcome.index else ""

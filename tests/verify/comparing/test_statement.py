@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -67,6 +68,7 @@ def test_numbers_parameters_and_several_outputs_are_taken_in_declared_order() ->
         ),
         ((SCORES, "attention.softmax", "s"), "expected a tensor or numbers as s; got 's'"),
         ((SCORES, "attention.softmax", SCORES * 1j), "expected real numbers as s; got complex ones"),
+        ((SCORES, "attention.softmax", SCORES * math.nan), "the statement says nothing of any entry"),
         (
             (SCORES, "attention.softmax", SCORES, MASK.expand(11, 5, 7)),
             "dimensions that broadcast",
