@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import sympy
+from sympy import Basic
 
 from spec.language import expr
 from spec.language.arrays import Comprehension, Tensor
@@ -291,19 +293,31 @@ def _bound_unicode(p: Unicode, node: Bound) -> tuple[str, int]:
     return f"{sign}[{reach}{where}] {p.text(node.body, PRODUCT)}", PRODUCT
 
 
+NEXT_ROW = r" \\ "
+
+
 @rule(expr.Case, Latex)
 def _case_latex(p: Latex, node: expr.Case) -> tuple[str, int]:
-    condition, then, otherwise = (p.text(part) for part in node.args)
-    return (
-        rf"\begin{{cases}} {then} & \text{{if }} {condition} \\ {otherwise} & \text{{otherwise}} \end{{cases}}",
-        ATOM,
-    )
+    rows = [rf"{value} & \text{{{word}}}{condition}" for value, word, condition in _rows(p, node)]
+    return rf"\begin{{cases}} {NEXT_ROW.join(rows)} \end{{cases}}", ATOM
 
 
 @rule(expr.Case, Unicode)
 def _case_unicode(p: Unicode, node: expr.Case) -> tuple[str, int]:
-    condition, then, otherwise = (p.text(part) for part in node.args)
-    return f"{{ {then}  if {condition};  {otherwise}  otherwise }}", ATOM
+    return (
+        f"{{ {';  '.join(f'{value}  {word}{condition}' for value, word, condition in _rows(p, node))} }}",
+        ATOM,
+    )
+
+
+def _rows(p: Printer, node: expr.Case) -> Iterator[tuple[str, str, str]]:
+    """The rows of a case, of which the first that applies counts; a case that is the other branch of one adds to its rows."""
+    word, left = "if ", cast(Basic, node)
+    while isinstance(left, expr.Case):
+        condition, then, left = left.args
+        yield p.text(then), word, p.text(condition)
+        word = "else if "
+    yield p.text(left), "otherwise", ""
 
 
 @rule(expr.Undefined, Latex, Unicode)
