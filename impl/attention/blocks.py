@@ -130,14 +130,14 @@ def _attend_flex(q: Tensor, k: Tensor, v: Tensor, table: Tensor, w: int, g: int)
     blocks, r = table.shape
     size = q.shape[-2] // blocks
 
-    def seen(_: Tensor, head: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    def seen(i: Tensor, j: Tensor) -> Tensor:
         x, y = i // size, j // size
         found = ((x - y).abs() <= w) | (x < g) | (x >= blocks - g) | (y < g) | (y >= blocks - g)
         for u in range(r):
             found = found | (table[x, u] == y)
         return found
 
-    return attend_by_rule(FORMULA, q, k, v, seen)
+    return attend_by_rule(FORMULA, q, k, v, lambda _, head, i, j: seen(i, j))
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, table: Tensor, w: int, g: int) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from impl import _refuse
 from impl.attention._checks import Backend, check_lead, check_mask, check_qkv
+from impl.attention.flex import SparseBackend, attend_groups, attend_within
 from impl.attention.masks import blank, causal_mask, unsafe
 from impl.attention.weights import masked_softmax, scaled_dot_product
 from impl.normalization import rms_norm
@@ -23,7 +24,7 @@ def grouped_query(
     v: Float[Tensor, "... g m d_v"],
     mask: Bool[Tensor, "... #n #m"] | None = None,
     *,
-    backend: Backend = "auto",
+    backend: SparseBackend = "auto",
 ) -> Float[Tensor, "... h n d_v"]:
     """Of h = g·r heads, head t attends to the keys and values of group ⌊t/r⌋, scaled by 1/√d_k; a row with no permitted key is
     0. Statement: ``attention.grouped_query``.
@@ -33,6 +34,9 @@ def grouped_query(
     not fit, TypeError unless q, k and v share one floating dtype and the mask is boolean. Source: Ainslie et al. 2023, "GQA",
     section 2.2; Shazeer 2019 for one group.
     """
+    if backend == "flex":
+        check_groups("attention.grouped_query", q, k, v, mask)
+        return attend_groups("attention.grouped_query", q, k, v, None, mask)
     rows, mask = split_groups("attention.grouped_query", q, k, v, mask)
     return _join(scaled_dot_product(rows, k, v, mask, backend=backend), q)
 
@@ -88,14 +92,17 @@ def decoder_heads(
     cap: int | float | None = None,
     w: int | None = None,
     mask: Bool[Tensor, "... #n #m"] | None = None,
+    *,
+    backend: SparseBackend = "auto",
 ) -> Float[Tensor, "... h n d_v"]:
     """``grouped_query`` with what today's decoders add to it: ``sinks``, scores capped as in ``softcap``, and a window of each
     query's own key and the ``w`` before it, the last query beside the last key. Statement: ``attention.decoder_heads``.
 
     What is None is left out; without a window a query sees what the mask lets it see. A row with no permitted key is 0. In 16
-    bits with a sink or a cap all is computed in float32 and rounded once. Raises what these three raise, and ValueError for a
-    negative ``w``. Source: Jiang et al. 2023, "Mistral 7B", section 2; Gemma Team 2024, "Gemma 2", section 2; OpenAI 2025,
-    "gpt-oss-120b & gpt-oss-20b Model Card", section 2.2.
+    bits with a sink or a cap all is computed in float32 and rounded once. ``backend="flex"`` is torch's FlexAttention, on CUDA
+    alone and without sinks: NotImplementedError. Raises what these three raise, and ValueError for a negative ``w``. Source:
+    Jiang et al. 2023, "Mistral 7B", section 2; Gemma Team 2024, "Gemma 2", section 2; OpenAI 2025, "gpt-oss-120b & gpt-oss-20b
+    Model Card", section 2.2.
     """
     formula = "attention.decoder_heads"
     if cap is not None and not 0 < cap < math.inf:
@@ -104,13 +111,21 @@ def decoder_heads(
         raise ValueError(f"{formula}: expected w >= 0; got {w}")
     if sink is not None:
         _check_sink(formula, q, sink)
+    if backend == "flex":
+        if sink is not None:
+            raise NotImplementedError(f"{formula}: backend='flex' has no sinks; use backend='auto'")
+        check_groups(formula, q, k, v, mask)
+        capped = None if cap is None else lambda s, b, head, i, j: cap * torch.tanh(s / cap)
+        if w is None:
+            return attend_groups(formula, q, k, v, None, mask, capped)
+        return attend_within(formula, q, k, v, w, 0, mask, capped)
     rows, seen = split_groups(formula, q, k, v, mask)
     if w is not None:
         n, m = q.shape[-2], k.shape[-2]
         within = causal_mask(n, m, device=q.device).triu(m - n - w)
         rows, seen = split_groups(formula, q, k, v, within if mask is None else within & mask)
     if sink is None and cap is None:
-        return _join(scaled_dot_product(rows, k, v, seen), q)
+        return _join(scaled_dot_product(rows, k, v, seen, backend=backend), q)
     return _attend(rows, seen, q, k, v, sink, cap)
 
 
@@ -144,6 +159,21 @@ def split_groups(
     formula: str, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
     """The queries of a group as rows of one head (... g r·n d_k), and the mask repeated for each; refuse what does not fit."""
+    check_groups(formula, q, k, v, mask)
+    n, g = q.shape[-2], k.shape[-3]
+    if mask is not None:
+        if mask.shape[-2] != 1:
+            mask = (
+                mask.unsqueeze(-3)
+                .expand(*mask.shape[:-2], q.shape[-3] // g, n, mask.shape[-1])
+                .flatten(-3, -2)
+            )
+        mask = mask.unsqueeze(-3)
+    return q.unflatten(-3, (g, -1)).flatten(-3, -2), mask
+
+
+def check_groups(formula: str, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
+    """Refuse heads of queries that are no multiple of the groups, and a mask that does not fit or has an axis for heads."""
     check_qkv(formula, q, k, v)
     if (
         min(q.dim(), k.dim(), v.dim()) < 3
@@ -153,18 +183,9 @@ def split_groups(
     ):
         expected = "q (... g*r n d_k), k (... g m d_k), v (... g m d_v)"
         raise _refuse.shapes(formula, expected, q=q, k=k, v=v)
-    (n, m), g = (q.shape[-2], k.shape[-2]), k.shape[-3]
     if mask is not None:
-        check_mask(formula, mask, n, m)
+        check_mask(formula, mask, q.shape[-2], k.shape[-2])
         check_lead(formula, q[..., 0, :, :], k[..., 0, :, :], v[..., 0, :, :], mask)
-        if mask.shape[-2] != 1:
-            mask = (
-                mask.unsqueeze(-3)
-                .expand(*mask.shape[:-2], q.shape[-3] // g, n, mask.shape[-1])
-                .flatten(-3, -2)
-            )
-        mask = mask.unsqueeze(-3)
-    return q.unflatten(-3, (g, -1)).flatten(-3, -2), mask
 
 
 def _join(z: Tensor, q: Tensor) -> Tensor:

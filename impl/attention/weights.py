@@ -14,7 +14,8 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._transforms import beyond_one_grad, in_func, readable, refuse_second_derivative
-from impl.attention._checks import Backend, check_bias, check_dropout, check_lead, check_mask, check_qkv
+from impl.attention._checks import check_bias, check_dropout, check_lead, check_mask, check_qkv
+from impl.attention.flex import SparseBackend, attend_by_rule
 from impl.attention.masks import Alignment, blank, causal_mask, finite, trusts_hidden, unsafe
 from impl.scores import additive, scaled_dot
 from impl.scores.networks import AdditiveBackend
@@ -113,13 +114,14 @@ def scaled_dot_product(
     *,
     bias: Float[Tensor, "... #n #m"] | None = None,
     dropout: float = 0.0,
-    backend: Backend = "auto",
+    backend: SparseBackend = "auto",
 ) -> Float[Tensor, "... n d_v"]:
     """z = softmax(q kᵀ / √d_k) v over the permitted keys; a row with none is 0. Statement: ``attention.scaled_dot_product``.
 
     A ``bias`` is added to the scores, such as that of relative positions; ``dropout`` is the share of weights that are dropped.
-    ValueError for shapes that do not fit, a dropout outside 0..1 included, TypeError unless q, k and v share one floating dtype,
-    the bias is floating and the mask is boolean. Source: Vaswani et al. 2017, equation 1.
+    ``backend="flex"`` is torch's FlexAttention, on CUDA alone, which has neither: NotImplementedError. ValueError for shapes that
+    do not fit, a dropout outside 0..1 included, TypeError unless q, k and v share one floating dtype, the bias is floating and
+    the mask is boolean. Source: Vaswani et al. 2017, equation 1.
     """
     check_qkv("attention.scaled_dot_product", q, k, v)
     if mask is not None:
@@ -128,6 +130,13 @@ def scaled_dot_product(
         lead = check_lead("attention.scaled_dot_product", q, k, v, None)
         check_bias("attention.scaled_dot_product", bias, q.shape[-2], k.shape[-2], lead)
     check_dropout("attention.scaled_dot_product", dropout)
+    if backend == "flex":
+        if bias is not None or dropout:
+            raise NotImplementedError(
+                "attention.scaled_dot_product: backend='flex' has neither bias nor dropout; use backend='auto'"
+            )
+        check_lead("attention.scaled_dot_product", q, k, v, mask)
+        return attend_by_rule("attention.scaled_dot_product", q, k, v, None, mask)
     if backend == "math" or beyond_one_grad() or (bias is not None and in_func()):
         check_lead("attention.scaled_dot_product", q, k, v, mask)
         return attend_with_weights(q, k, v, mask, bias, dropout)[0]
@@ -153,7 +162,7 @@ def causal(
     *,
     alignment: Alignment = "lower_right",
     dropout: float = 0.0,
-    backend: Backend = "auto",
+    backend: SparseBackend = "auto",
 ) -> Float[Tensor, "... n d_v"]:
     """Scaled dot-product attention in which query i attends to key j only if j ≤ i + (m − n): the last query sees
     every key, as when decoding with a cache. A row with no key is 0. Statement: ``attention.causal``.
@@ -173,6 +182,11 @@ def causal(
     elif n > m:  # queries that never see a key
         z = causal(q[..., n - m :, :], k, v, dropout=dropout, backend=backend)
         return F.pad(z, (0, 0, n - m, 0))
+    if backend == "flex":
+        if dropout:
+            raise NotImplementedError("attention.causal: backend='flex' has no dropout; use backend='auto'")
+        ahead = max(m - n, 0)
+        return attend_by_rule("attention.causal", q, k, v, lambda _, head, i, j: j <= i + ahead)
     if backend == "math" or beyond_one_grad():
         seen = causal_mask(n, m, alignment=alignment, device=q.device)
         return attend_with_weights(q, k, v, seen, dropout=dropout)[0]

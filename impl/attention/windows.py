@@ -9,7 +9,7 @@ from torch import Tensor
 
 from impl import _refuse
 from impl.attention._checks import check_lead, check_mask, check_qkv
-from impl.attention.flex import SparseBackend, attend_by_rule
+from impl.attention.flex import SparseBackend, attend_within
 from impl.attention.masks import blank, unsafe
 from impl.attention.weights import attend_with_weights, masked_softmax, scaled_dot_product
 from impl.scores import dot
@@ -86,14 +86,9 @@ def window(
         raise ValueError(f"attention.window: expected w >= 0; got {w}")
     n, m = q.shape[-2], k.shape[-2]
     if backend == "flex":
-        after, offset = w if sides == "both" else 0, m - n
-        return attend_by_rule(
-            "attention.window",
-            q,
-            k,
-            v,
-            lambda _, head, i, j: (j >= i + offset - w) & (j <= i + offset + after),
-        )
+        after = w if sides == "both" else 0
+        one = q.unsqueeze(-3), k.unsqueeze(-3), v.unsqueeze(-3)
+        return attend_within("attention.window", *one, w, after).squeeze(-3)
     if not n or not m:
         return attend_with_weights(q, k, v, None)[0]
     w = min(w, max(n, m))  # no key is farther away

@@ -7,7 +7,7 @@ dropout nor biases in attention; ``biased_decoder_layer`` has these, in a ``Bias
 Of the modules, ``TransformerConfig`` says what a model is made of, ``Transformer`` is the model; ``Encoder`` and ``Decoder`` are
 its stacks, over vectors; ``EncoderLayer`` and ``DecoderLayer`` what they are stacked of. ``Cache`` keeps keys and values while a
 target is written word by word, and to ``impl.decoding`` a model is handed by ``Conditioned``, with its sources, or by
-``CachedModel``, a GPT or a Llama.
+``CachedModel``, a GPT or a Llama; or by ``GraphedModel``, for CUDA graphs.
 ``impl.transformer.adapters`` exchanges parameters with ``nn.Transformer`` and hands them to ``model``;
 ``impl.transformer.counts`` says how many there are, and its ``cost`` how many operations a layer takes.
 
@@ -32,7 +32,7 @@ from impl.transformer.functions import (
     model,
     output,
 )
-from impl.transformer.generation import CachedModel
+from impl.transformer.generation import CachedModel, GraphedModel
 from impl.transformer.layers import DecoderLayer, EncoderLayer
 from impl.transformer.stacks import Decoder, Encoder
 from impl.transformer.transformer import Conditioned, Transformer
@@ -57,6 +57,7 @@ __all__ = [
     "DecoderLayer",
     "Cache",
     "CachedModel",
+    "GraphedModel",
     "Conditioned",
 ]
 

@@ -8,11 +8,13 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from impl import _refuse
+from impl.attention import trust_hidden
 from impl.decoding import greedy
 from impl.decoding.steps import check_prompts
 from impl.transformer.cache import Cache
+from impl.transformer.static import StaticCache
 
-__all__ = ["CachedModel", "CausalModel", "pack"]
+__all__ = ["CachedModel", "CausalModel", "GraphedModel", "pack"]
 
 T = TypeVar("T")
 
@@ -49,13 +51,15 @@ class CausalModel(nn.Module):
         *,
         max_length: int,
         search: Callable[..., T] = greedy,  # type: ignore[assignment]
+        graphs: bool = False,
         **options: Any,
     ) -> T:
         """What ``search``, of ``impl.decoding`` (``greedy``, ``beam``, ``sampled``), finds behind each prompt, with ``options``
         of its own (``end=``, ``width=``, ``generator=``): up to ``max_length`` tokens more.
 
         The mask says which tokens of the prompts are real: shorter ones may be padded on either side. Keys and values are kept.
-        The module is used as it is: in evaluation, unless dropout is wanted. Errors are those of a call, and of ``start``.
+        The module is used as it is: in evaluation, unless dropout is wanted. With ``graphs=True`` it decodes as a
+        ``GraphedModel``, which has not run on CUDA. Errors are those of a call, and of ``start``.
         """
         self._check(prompts, mask, None)
         if mask is not None and mask.dtype != torch.bool:
@@ -63,7 +67,7 @@ class CausalModel(nn.Module):
         lengths = None if mask is None else mask.sum(-1)
         if mask is not None:
             _, prompts, _ = pack(mask, prompts, None)
-        steps = CachedModel(self, prompts.shape[-1] + max_length - 1)
+        steps = (GraphedModel if graphs else CachedModel)(self, prompts.shape[-1] + max_length - 1)
         return search(steps, prompts, lengths, max_length=max_length, **options)
 
     @torch.no_grad()
@@ -110,6 +114,39 @@ class CachedModel:
     def step(self, state: Cache, tokens: Integer[Tensor, " r"]) -> tuple[Float[Tensor, "r V"], Cache]:
         """Logits after one more token in every row."""
         return self.model.decode_step(tokens.unsqueeze(1), state), state
+
+
+class GraphedModel:
+    """A ``CachedModel`` with steps of static shapes: ``greedy(GraphedModel(gpt), prompts, …)``. On CUDA a step is captured in a
+    graph, which is then replayed without Python. Elsewhere it runs as it is, and so it is tested: **the capture has not run.**
+
+    Each search captures anew, and once more where the number of rows changes. A step attends to all ``capacity`` slots: less room
+    is less work. Beams copy keys and values, which ``CachedModel`` lets them share.
+    """
+
+    def __init__(self, model: CausalModel, capacity: int | None = None) -> None:
+        self.model, self._cached = model, CachedModel(model, capacity)
+
+    def start(
+        self, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"]
+    ) -> tuple[Float[Tensor, "b V"], StaticCache]:
+        """Logits after each prompt, of which the first ``lengths`` tokens count, and the cache that goes on from there."""
+        logits, cache = self._cached.start(prompts, lengths)
+        return logits, StaticCache.of(cache)
+
+    def step(
+        self, state: StaticCache, tokens: Integer[Tensor, " r"]
+    ) -> tuple[Float[Tensor, "r V"], StaticCache]:
+        """Logits after one more token in every row. ValueError where the cache has no room, and for tokens of other rows."""
+        state.places(1)  # refuses where there is no room, which a graph cannot
+        if tokens.shape != state.lengths.shape:
+            expected = f"tokens (r), r = {len(state.lengths)} as in the cache"
+            raise _refuse.shapes(self.model.formula, expected, tokens=tokens)
+        state.ids.copy_(tokens[:, None])
+        with trust_hidden():  # what no row sees is 0
+            logits = state.graph(lambda: self.model.decode_step(state.ids, state))
+        state.taken += 1
+        return logits, state
 
 
 def pack(mask: Tensor, ids: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:

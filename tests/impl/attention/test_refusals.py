@@ -72,7 +72,7 @@ class TestRefusals:
 
     def test_unknown_choices(self, normal):
         """A misspelt choice is named, with the choices there are."""
-        with pytest.raises(ValueError, match="backend is 'auto' or 'math'; got 'flash'"):
+        with pytest.raises(ValueError, match="backend is 'auto', 'math' or 'flex'; got 'flash'"):
             scaled_dot_product(*qkv(normal), backend="flash")
         with pytest.raises(ValueError, match="alignment is 'lower_right' or 'upper_left'; got 'left'"):
             causal(*qkv(normal), alignment="left")
