@@ -84,16 +84,15 @@ def is_same(a: Results, b: Results) -> bool:
 
 
 def differentiate(call: Call, inputs: Inputs, names: Sequence[str], seed: int) -> Results:
-    """The gradients of what is called by its real inputs and its parameters, for cotangents drawn under the seed.
+    """The gradients of what is called by its parameters and its real inputs, which nobody else uses, for cotangents drawn under
+    the seed.
 
     Raises:
         NotJudged: no output carries a gradient.
     """
-    inputs = tree_map(lambda x: x.detach().clone().requires_grad_() if _is_float(x) else x, list(inputs))
-    leaves = tree_flatten_with_path(inputs)[0]
+    leaves = tree_flatten_with_path(list(inputs))[0]
     by = {
-        names[path[0].idx] + keystr(path[1:]):  # type: ignore[attr-defined]
-        x
+        names[path[0].idx] + keystr(path[1:]): x.requires_grad_()  # type: ignore[attr-defined]
         for path, x in leaves
         if _is_float(x)
     }

@@ -350,7 +350,7 @@ OWN: Mapping[str, Callable[..., Any]] = {
 
 
 class Spread:
-    """The mean square of how far runs with random roundings are from the expectation, entry by entry; nothing is stacked.
+    """How far runs with random roundings are from the expectation, in root mean square, entry by entry; no run is kept.
 
     Args:
         run: makes the run under a mode, and returns its results by name.
@@ -378,19 +378,22 @@ class Spread:
 
     def draw(self, samples: int) -> None:
         """Have so many samples in all."""
-        while self.samples < samples:
-            device = next(iter(self.expected.values())).device
-            mode = Rounding(self.dtype, self.seed * 1009 + self.samples, device, self.tf32)
-            found = self.run(mode)
+        device = next(iter(self.expected.values())).device
+        for place in range(self.samples, samples):
+            mode = Rounding(self.dtype, self.seed * 1009 + place, device, self.tf32)
+            self._add(self.run(mode))
             self.unmodelled |= mode.unmodelled
-            for name, value in self.expected.items():
-                if not value.is_floating_point():
-                    other = found[name] != value
-                    self.moved[name] = self.moved[name] | other if name in self.moved else other
-                    continue
+        self.samples = max(self.samples, samples)
+
+    def _add(self, found: Mapping[str, torch.Tensor]) -> None:
+        """Take in one sample, of which nobody holds anything then."""
+        for name, value in self.expected.items():
+            if value.is_floating_point():
                 off = (found[name].double() - value).abs_().float()
                 self.off[name] = torch.hypot(self.off[name], off) if name in self.off else off
-            self.samples += 1
+            else:
+                other = found[name] != value
+                self.moved[name] = self.moved[name] | other if name in self.moved else other
 
     def sigma(self, name: str) -> torch.Tensor:
         """The standard deviation for each entry of a result: blended with its row's, since few samples tell it, and at least

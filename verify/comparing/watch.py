@@ -9,7 +9,7 @@ import random
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -108,11 +108,4 @@ def peeking(file: str) -> Iterator[set[str]]:
         _Peeking.file = ""
 
 
-def noting_seed(work: Callable[[], Any]) -> tuple[Any, bool]:
-    """What ``work`` returns, and whether it has set torch's global generator to a seed."""
-    before = torch.initial_seed()
-    result = work()
-    return result, torch.initial_seed() != before
-
-
-__all__ = ["Watch", "noting_seed", "peeking"]
+__all__ = ["Watch", "peeking"]
