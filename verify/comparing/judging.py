@@ -224,7 +224,6 @@ class Expecting:
         if not any(bool(expected.where(name).any()) for name in values):
             raise NotJudged("no entry of the reference's results is finite, or there is none")
         itself = self.grade(own, expected)
-        self.unmodelled |= spread.unmodelled
         if itself.passed:
             raise NotJudged(f"the reference itself is {itself.sigma:.2g} σ off")
         return expected
@@ -241,7 +240,9 @@ class Expecting:
                     return self._results(call, given, names)
                 given = tree_map(lambda x: x.double() if _is_float(x) else x, given)
                 with in_parts(), mode:
-                    return self._results(call, given, names)
+                    found = self._results(call, given, names)
+                self.unmodelled |= mode.unmodelled
+                return found
         except (NotJudged, Unusable):
             raise
         except Exception as error:

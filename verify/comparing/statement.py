@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from spec.language.evaluation.dimensions import is_size
@@ -22,6 +23,9 @@ from verify.properties.values import compare
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE
 from verify.search.outcome import worst
 from verify.subject.returned import values
+
+EXAMPLES = 30
+"""Examples of each check against a statement."""
 
 
 def assert_conforms(
@@ -114,16 +118,12 @@ def _make_example(formula: Formula, inputs: Any, dtype: str) -> Example:
     if any(count < 0 for count in leading.values()):
         short = next(name for name, count in leading.items() if count < 0)
         raise Unusable(f"{formula.id}: {short} has too few axes: {found[short].ndim}")
-    shapes = [found[name].shape[:count] for name, count in leading.items()]
-    batch = tuple(torch.broadcast_shapes(*shapes))
+    batch = np.broadcast_shapes(*(found[name].shape[:count] for name, count in leading.items()))
     for name, count in leading.items():
-        value = found[name]
-        value = value.reshape(*(1,) * (len(batch) - count), *value.shape)
-        found[name] = torch.from_numpy(value).expand(*batch, *value.shape[len(batch) :]).numpy()
+        shape = found[name].shape
+        aligned = found[name].reshape(*(1,) * (len(batch) - count), *shape)
+        found[name] = np.broadcast_to(aligned, (*batch, *shape[count:]))
     return Example(found, dtype, {}, batch=batch)
 
-
-EXAMPLES = 30
-"""Examples of each check against a statement."""
 
 __all__ = ["assert_conforms", "hold_to_statement"]

@@ -57,6 +57,7 @@ def test_numbers_parameters_and_several_outputs_are_taken_in_declared_order() ->
         (((SCORES, SCORES), "attention.softmax", SCORES), "expected 1 outputs; got 2"),
         ((SCORES, "attention.softmax", torch.zeros(())), "too few axes"),
         ((SCORES.int(), "attention.softmax", SCORES), "got torch.int32"),
+        ((SCORES, "attention.softmax", SCORES, MASK.expand(7, 1, 5, 7)), "cannot be broadcast"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(arguments: tuple[Any, ...], said: str) -> None:
