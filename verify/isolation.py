@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from spec.language.formula import Formula
@@ -39,21 +40,19 @@ def answer_isolated(
     """
     called = request.name or str(getattr(fn, "__qualname__", type(fn).__name__))
     asked = {**request.settings, "time_limit": request.time_limit}
-    work = answer, fn, replace(request, progress=None), _find_name(request.stated)
-    found = run_handed_over(_answer, work, called, asked)
+    work = partial(_answer, answer, fn, replace(request, progress=None), _find_name(request.stated))
+    found = run_handed_over(work, called, asked)
     return report_lost(request.stated.id, called, found, asked) if isinstance(found, Lost) else found
 
 
-def run_handed_over(
-    work: Callable[..., Result], arguments: tuple[Any, ...], called: str, options: Mapping[str, Any]
-) -> Result | Lost:
-    """Do what is pickled in a process of its own; ``called``: the callable that it is about, ``options``: those of its check.
+def run_handed_over(work: Callable[[], Result], called: str, options: Mapping[str, Any]) -> Result | Lost:
+    """Do what can be pickled in a process of its own; ``called``: the callable that it is about, ``options``: those of its check.
 
     Raises:
         Unusable: something cannot be handed to another process; or what the work itself finds unusable.
     """
     try:
-        pickled = pickle.dumps((work, arguments))
+        pickled = pickle.dumps(work)
     except Exception as error:
         raise Unusable(_not_handed_over(called, error)) from None
     found: Result | Lost = run_task(_work, pickled, patience(options))
@@ -68,10 +67,10 @@ def run_handed_over(
 
 def _work(pickled: bytes) -> Any:
     try:
-        work, arguments = pickle.loads(pickled)
+        work = pickle.loads(pickled)
     except Exception as error:
         raise Unusable(_not_handed_over("the callable", error)) from None
-    return work(*arguments)
+    return work()
 
 
 def _answer(answer: Callable[..., Report], fn: Callable[..., Any], request: Request, named: str) -> Report:

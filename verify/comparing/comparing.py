@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from verify.comparing.comparer import Comparer
@@ -64,7 +65,7 @@ def compare(
     if calls < 0 or (sigmas is not None and not sigmas > 0):
         raise Unusable(f"expected calls of at least 0, and sigmas above 0; got {calls} and {sigmas}")
     if isolate:
-        found = run_handed_over(_compare_handed_over, (asked,), name_callable(candidate, ""), asked)
+        found = run_handed_over(partial(compare, **asked), name_callable(candidate, ""), asked)
         return lose(found, asked) if isinstance(found, Lost) else found
     problem = Problem(reference, candidate, inputs, init_inputs, DTYPES[dtype] if dtype else None, device)
     report = Comparison(problem.names[0], problem.names[1], "", device, seed, sigmas, calls)
@@ -82,10 +83,6 @@ def lose(lost: Lost, asked: Mapping[str, Any]) -> Comparison:
     verdict = FALSIFIED if lost.by_call else INCONCLUSIVE
     found.cases.append(CaseResult("the process", "conduct", verdict, message=lost.how))
     return found
-
-
-def _compare_handed_over(asked: Mapping[str, Any]) -> Comparison:
-    return compare(**asked)
 
 
 __all__ = ["compare", "lose"]

@@ -18,7 +18,7 @@ import torch
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves, tree_map
 
 from spec.language.evaluation.precision import FORMATS
-from verify.accuracy.grade import WORST
+from verify.accuracy.grade import RARE, WORST
 from verify.comparing.noise import Rounding, Spread, in_parts
 from verify.comparing.report import Comparison
 from verify.faults import Unusable, complaint
@@ -29,10 +29,6 @@ FEW, MANY = 2, 16
 """Samples of the spread: at first, and where an error is not far below the limit."""
 SURE = 0.25
 """Errors up to this share of the limit need no more samples."""
-RARE = 0.02
-"""The share of entries of a gradient that may be beyond the limit, as in :mod:`verify.accuracy.grade`, if the reference has a
-maximum or a kink: passed on the other side, by a rounding, it decides a whole row. So with values of a reference that jumps.
-"""
 COARSER = ("float16", "bfloat16")
 """Types in which what is imprecise may have been held, the finer first."""
 ROOM = 8
@@ -219,8 +215,9 @@ class Expecting:
         spread = Spread(
             lambda mode: self.value_at(inputs, names, mode), values, self.dtype, self.seed, self.tf32
         )
+        # Passed on the other side, by a rounding, a kink decides a whole row of a gradient, and a jump a value.
         excused = exact.jumps if names is None else exact.bends
-        expected = Expectation(values, own, spread, RARE if excused else 0.0)
+        expected = Expectation(values, own, spread, RARE["gradient"] if excused else 0.0)
         if not any(bool(expected.where(name).any()) for name in values):
             raise NotJudged("no entry of the reference's results is finite, or there is none")
         itself = self.grade(own, expected)
