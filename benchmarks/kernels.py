@@ -175,7 +175,7 @@ def compare_spreads(formula: Formula, example: Example, seed: int) -> Any:
     found = Spread(run, run(Rounding("float32", None, torch.device("cpu"))), "float32", seed)
     found.draw(SAMPLES)
     every = [
-        (torch.maximum((found.squares[name] / SAMPLES).sqrt(), value.abs() * LEAST).numpy() / sigma).ravel()
+        (torch.maximum(found.off[name] / math.sqrt(SAMPLES), value.abs() * LEAST).numpy() / sigma).ravel()
         for (name, value), (_, sigma) in zip(found.expected.items(), stated, strict=True)
     ]
     return np.concatenate(every)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from spec.language.formula import Formula
 from spec.language.own import address_of
@@ -16,6 +17,7 @@ from verify.pool import Lost, patience, run_task
 from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
 from verify.request import Request
 
+Result = TypeVar("Result")
 CHECK = "the process"
 """The name of the check that stands for all that were not made."""
 
@@ -38,29 +40,41 @@ def answer_isolated(
     """
     called = request.name or str(getattr(fn, "__qualname__", type(fn).__name__))
     asked = {**request.settings, "time_limit": request.time_limit}
+    work = partial(_answer, answer, fn, replace(request, progress=None), _find_name(request.stated))
+    found = run_handed_over(work, called, asked)
+    return report_lost(request.stated.id, called, found, asked) if isinstance(found, Lost) else found
+
+
+def run_handed_over(work: Callable[[], Result], called: str, options: Mapping[str, Any]) -> Result | Lost:
+    """Do what can be pickled in a process of its own; ``called``: the callable that it is about, ``options``: those of its check.
+
+    Raises:
+        Unusable: something cannot be handed to another process; or what the work itself finds unusable.
+    """
     try:
-        work = pickle.dumps((answer, fn, replace(request, progress=None), _find_name(request.stated)))
+        pickled = pickle.dumps(work)
     except Exception as error:
         raise Unusable(_not_handed_over(called, error)) from None
-    lost = run_task(_answer, work, patience(asked))
-    if not isinstance(lost, Lost):
-        return lost
-    if isinstance(lost.error, Unusable):
-        raise lost.error
-    if lost.error is not None:
-        raise Unusable(
-            f'isolate=True: {lost.how}; a script that is run needs `if __name__ == "__main__":` around its check'
-        )
-    return report_lost(request.stated.id, called, lost, asked)
+    found: Result | Lost = run_task(_work, pickled, patience(options))
+    if not isinstance(found, Lost) or found.error is None:
+        return found
+    if isinstance(found.error, Unusable):
+        raise found.error
+    raise Unusable(
+        f'isolate=True: {found.how}; a script that is run needs `if __name__ == "__main__":` around its check'
+    )
 
 
-def _answer(work: bytes) -> Report:
+def _work(pickled: bytes) -> Any:
     try:
-        answer, fn, request, named = pickle.loads(work)
+        work = pickle.loads(pickled)
     except Exception as error:
         raise Unusable(_not_handed_over("the callable", error)) from None
-    report: Report = answer(fn, replace(request, stated=statement(named)) if named else request)
-    return report
+    return work()
+
+
+def _answer(answer: Callable[..., Report], fn: Callable[..., Any], request: Request, named: str) -> Report:
+    return answer(fn, replace(request, stated=statement(named)) if named else request)
 
 
 def _find_name(stated: Formula | Procedure) -> str:
@@ -79,4 +93,4 @@ def _not_handed_over(called: str, error: Exception) -> str:
     )
 
 
-__all__ = ["CHECK", "answer_isolated", "report_lost"]
+__all__ = ["CHECK", "answer_isolated", "report_lost", "run_handed_over"]

@@ -78,11 +78,8 @@ def resize(inputs: Sequence[Any], old: int, new: int) -> list[Any]:
             return x
         if x.is_floating_point() and new > old:
             shape = [new if size == old else size for size in x.shape]
-            generator = torch.Generator().manual_seed(0)
-            scale, mean = (
-                (float(x.double().std(correction=0)), float(x.double().mean())) if x.numel() else (1.0, 0.0)
-            )
-            return torch.randn(shape, generator=generator).mul_(scale).add_(mean).to(x.device, x.dtype)
+            wide, drawn = x.double(), torch.randn(shape, generator=torch.Generator().manual_seed(0))
+            return drawn.to(wide).mul_(wide.std(correction=0)).add_(wide.mean()).to(x.dtype)
         for axis, size in enumerate(x.shape):
             if size == old:
                 x = x.index_select(axis, torch.arange(new, device=x.device) % old)

@@ -136,14 +136,11 @@ def look_at(trial: Trial, name: str) -> Cause | None:
 def find_end(wrong: torch.Tensor, name: str) -> str:
     """From which index of one axis on results are wrong, at least half of them, where all before are right."""
     for axis in reversed(range(wrong.ndim)):
-        others = [each for each in range(wrong.ndim) if each != axis]
-        along = wrong.any(others) if others else wrong
-        first = int(along.to(torch.uint8).argmax())
-        rest = wrong.narrow(axis, first, len(along) - first)
-        seen = (
-            rest.numel() > FEW and wrong.numel() - rest.numel() > FEW and 2 * int(rest.sum()) > rest.numel()
-        )
-        if first and seen and bool(along[first:].all()):
+        along = wrong.movedim(axis, 0).reshape(wrong.shape[axis], -1)
+        first = int(along.any(1).to(torch.uint8).argmax())
+        rest = along[first:]
+        many = FEW < rest.numel() < along.numel() - FEW and 2 * int(rest.sum()) > rest.numel()
+        if first and many and bool(rest.any(1).all()):
             blocks = [block for block in BLOCKS if first % block == 0]
             whole = f", {first // blocks[-1]} × {blocks[-1]}" if blocks else ""
             return f"{name} is wrong from index {first} of axis {axis} on{whole}, and right before"
@@ -155,10 +152,9 @@ def compare_reach(mine: Reach, theirs: Reach, size: int) -> str:
     where no index is reached in one, by more than rounding, and not at all in the other.
     """
     for axis in range(mine.moved.ndim):
-        others = [each for each in range(mine.moved.ndim) if each != axis]
         if mine.moved.shape[axis] != size:
             continue
-        a, a_touched, b, b_touched = (x.any(others) if others else x for x in (*mine, *theirs))
+        a, a_touched, b, b_touched = (x.movedim(axis, 0).reshape(size, -1).any(1) for x in (*mine, *theirs))
         if bool(((a & ~b_touched) | (b & ~a_touched)).any()):
             near = ": off by one" if int((a ^ b).sum()) == 1 and bool(a.any() and b.any()) else ""
             return f"{_name_indices(a)} of axis {axis}, in the reference {_name_indices(b)}{near}"
@@ -174,25 +170,16 @@ def _name_indices(which: torch.Tensor) -> str:
     return f"at {told}" if whole else f"at {len(found)} indices of {told}"
 
 
-def _first(sizes: Sequence[int]) -> str:
-    return ", ".join(map(str, sizes[:4])) + (", …" if len(sizes) > 4 else "")
-
-
 def find_block(verdicts: Mapping[int, str], name: str) -> str:
     """At which sizes results are wrong, where that is a matter of whole blocks."""
-    wrong = sorted(size for size, verdict in verdicts.items() if verdict == FALSIFIED)
-    right = sorted(size for size, verdict in verdicts.items() if verdict == CONFORMS)
-    for block in reversed(BLOCKS):
-        if (
-            right
-            and len(wrong) > 1
-            and all(size % block == 0 for size in right)
-            and all(size % block for size in wrong)
-        ):
-            return (
-                f"right at {name} = {_first(right)}, wrong at {_first(wrong)}: at all sizes tried that are no "
-                f"multiple of {block}, where a block is filled in part"
-            )
+    wrong, right = (
+        sorted(size for size, each in verdicts.items() if each == verdict)
+        for verdict in (FALSIFIED, CONFORMS)
+    )
+    for block in reversed(BLOCKS) if right and len(wrong) > 1 else ():
+        if not any(size % block for size in right) and all(size % block for size in wrong):
+            told = ", ".join(map(str, wrong[:4])) + ", …" * (len(wrong) > 4)
+            return f"wrong at {name} = {told}: at all sizes tried that are no multiple of {block}, and fill a block in part"
     return ""
 
 

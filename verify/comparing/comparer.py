@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any
 
 import torch
@@ -34,7 +32,7 @@ from verify.comparing.judging import (
 )
 from verify.comparing.report import CaseResult, Comparison
 from verify.comparing.subjects import Pair, Problem, name_inputs
-from verify.comparing.watch import Watch, noting_seed, peeking
+from verify.comparing.watch import Watch, peeking
 from verify.faults import Unusable, complaint
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE
 from verify.subject.containment import Containment, Overdue, Raised
@@ -74,9 +72,8 @@ class Comparer:
             Failed: the candidate cannot be built.
         """
         problem, report = self.problem, self.report
-        problem.candidate = problem.reference
         try:
-            reference = problem.build(report.seed).reference
+            reference = problem.make(problem.reference, report.seed)
             self.inputs = problem.draw(report.seed)
         except Unusable:
             raise
@@ -95,7 +92,7 @@ class Comparer:
         finally:
             self._note_state(state.restore(), " when it is loaded")
         self.names = name_inputs(reference, self.inputs)
-        self.expecting = Expecting(self.pair.reference, report)
+        self.expecting, self.written = Expecting(self.pair.reference, report), set[str]()
         if self.pair.by_seed:
             told = ", ".join(self.pair.by_seed[:4])
             self._note(f"weights that the reference has under no such name rest on the seed: {told}")
@@ -118,16 +115,17 @@ class Comparer:
         Raises:
             Failed: it did not return.
         """
+        before = torch.initial_seed()
 
         def finish() -> Any:
             result = work()
             if self.report.device.startswith("cuda"):
                 torch.cuda.synchronize(self.report.device)
-            return result
+            return result, torch.initial_seed() != before
 
         try:
             with peeking(self.problem.candidate_file) as seen:
-                result, seeded = self.containment.run(self.report.candidate, lambda: noting_seed(finish))
+                result, seeded = self.containment.run(self.report.candidate, finish)
         except Overdue as error:
             raise Failed(str(error)) from None
         except Raised as error:
@@ -166,7 +164,7 @@ class Comparer:
         except NotJudged as why:
             found.verdict, found.message = INCONCLUSIVE, f"not judged: {why}"
         except Failed as why:
-            refused = kind in REFUSING
+            refused = kind in REFUSING or self._reference_raises(inputs)
             found.verdict = INCONCLUSIVE if refused else FALSIFIED
             found.message = f"not supported: {why}" if refused else str(why)
         except Misfit as why:
@@ -174,10 +172,19 @@ class Comparer:
         found.seconds = time.perf_counter() - began
         self.report.cases.append(found)
 
-    @property
-    def over(self) -> bool:
-        """Whether no further case is begun."""
-        return self.time_limit is not None and time.perf_counter() - self.began > self.time_limit
+    def _reference_raises(self, inputs: Inputs) -> bool:
+        try:
+            self.expecting.own_at(inputs)
+        except NotJudged:
+            return True
+        return False
+
+    def wants(self, kind: str) -> bool:
+        """Whether another case of a kind is begun."""
+        over = self.time_limit is not None and time.perf_counter() - self.began > self.time_limit
+        if over:
+            self._note(f"not all cases were run: the time limit of {self.time_limit:g} s was over")
+        return kind in self.kinds and not over
 
     def compare_at(
         self,
@@ -245,33 +252,37 @@ class Comparer:
     # Cases ---------------------------------------------------------------------------------------------------------------
 
     def compare_given(self) -> None:
-        """The inputs given, others at the same addresses, and the first where memory that is handed out holds NaN.
+        """The inputs given, others at the same addresses, the first where memory that is handed out holds NaN, and in other
+        layouts, and both again after many calls. What is expected of them is held no longer than that.
 
         Raises:
             Unusable: the reference cannot be used at all.
         """
-        self.written: set[str] = set()
         self._look_at_reference()
-        self.other, self.arguments = self._draw_other(), copied(self.inputs)
-        self.expected: list[Expectation | None] = [None, None]
+        other, arguments = self._draw_other(), copied(self.inputs)
+        expected: list[Expectation | None] = [None, None]
         first: list[Results] = []
         with self.case("the inputs given", "given", self.inputs) as found:
-            *first, self.expected[0] = self.attempt(found, self.arguments, self.inputs)
-        with self.case("other values at the same addresses", "given", self.other) as found:
-            self.arguments = put(self.arguments, self.other)
-            _, got, self.expected[1] = self.attempt(found, self.arguments, self.other)
+            *first, expected[0] = self.attempt(found, arguments, self.inputs)
+        with self.case("other values at the same addresses", "given", other) as found:
+            arguments = put(arguments, other)
+            _, got, expected[1] = self.attempt(found, arguments, other)
             if first:
-                self._look_at_both(found, first[0], first[1], got)
-        with (
-            self.case("memory that nobody has written to holds NaN", "given", self.inputs) as found,
-            _filled_memory(),
-        ):
-            _, got, expected = self.attempt(found, copied(self.inputs), self.inputs, self.expected[0])
+                self._look_at_both(found, arguments, first[0], first[1], got)
+        name = "memory that nobody has written to holds NaN"
+        with self.case(name, "given", self.inputs) as found, _filled_memory():
+            _, got, wanted = self.attempt(found, copied(self.inputs), self.inputs, expected[0])
             if first and any(
-                bool((x.isnan() & first[1][name].isfinite() & expected.where(name)).any())
+                bool((x.isnan() & first[1][name].isfinite() & wanted.where(name)).any())
                 for name, x in got.items()
             ):
                 self.causes.insert(0, Cause(Kind.STATE, "reads memory that was not initialised"))
+        for layout in cases.LAYOUTS:
+            if self.wants("layout"):
+                name, inputs = layout.__name__.replace("_", " "), tree_map(layout, self.inputs)
+                self.compare_at(name, "layout", inputs, expected[0])
+        if self.wants("calls"):
+            self.compare_after_calls(arguments, other, expected)
 
     def _draw_other(self) -> list[Any]:
         """Other inputs of the same kind; given ones that are no draw get other real values."""
@@ -280,22 +291,18 @@ class Comparer:
         alike = all(identical(a, b) for a, b in pairs if isinstance(a, torch.Tensor))
         return cases.draw_regime(cases.REGIMES[0], drawn, self.report.seed) if alike else drawn
 
-    def _look_at_both(self, found: CaseResult, first: Results, held: Results, got: Results) -> None:
+    def _look_at_both(
+        self, found: CaseResult, arguments: Inputs, first: Results, held: Results, got: Results
+    ) -> None:
         """Whether the second call has changed what the first returned, or returned the same."""
-        a, b = self.expected
-        lent = {
-            x.untyped_storage().data_ptr() for x in tree_leaves(self.arguments) if isinstance(x, torch.Tensor)
-        }
+        lent = {x.untyped_storage().data_ptr() for x in tree_leaves(arguments) if isinstance(x, torch.Tensor)}
         own = {name: x for name, x in first.items() if x.untyped_storage().data_ptr() not in lent}
         if not is_same(own, {name: held[name] for name in own}):
             self.offences.append("keeps a buffer: what a call has returned is overwritten by the next")
+        elif is_same(held, got) and found.verdict != CONFORMS:
+            self.causes.append(Cause(Kind.STATE, "returns the same for other inputs at the same addresses"))
         elif is_same(held, got):
-            if found.verdict != CONFORMS:
-                self.causes.append(
-                    Cause(Kind.STATE, "returns the same for other inputs at the same addresses")
-                )
-            elif a is not None and b is not None and is_same(a.values, b.values):
-                self._note("the reference returns the same for other inputs: a constant conforms to it")
+            self._note("results are the same for other inputs: a constant conforms to the reference")
 
     def _look_at_reference(self) -> None:
         """Whether the reference is a function of its inputs, and which of these it writes to.
@@ -312,39 +319,34 @@ class Comparer:
             except Misfit as why:
                 raise Unusable(f"{name}: expected a reference that returns tensors; its {why}") from None
             except (Exception, SystemExit) as error:
-                raise Unusable(
-                    f"{name}: expected a reference that can be called with the inputs given; it raised {complaint(error)}"
-                ) from None
+                told = f"with the inputs given; it raised {complaint(error)}"
+                raise Unusable(f"{name}: expected a reference that can be called {told}") from None
             self.written |= {
                 one for one, x, y in zip(self.names, arguments, self.inputs, strict=True)
                 if isinstance(x, torch.Tensor) and not identical(x, y)
             }  # fmt: skip
         if not results[0]:
             raise Unusable(f"{name}: expected a reference that returns tensors; it returns none")
-        if not is_same(results[0], results[1]):
-            if is_same(results[0], results[2]):
-                raise Unusable(
-                    f"{name}: expected a reference without draws; its results differ from seed to seed"
-                )
-            if not self.report.device.startswith("cuda"):  # where sums may be in any order
-                raise Unusable(f"{name}: expected a function of its inputs; equal inputs gave other results")
+        drawn = is_same(results[0], results[2]) or not self.report.device.startswith("cuda")
+        if drawn and not is_same(results[0], results[1]):  # on CUDA sums may be in any order
+            told = "expected a function of its inputs, without draws; equal inputs gave other results"
+            raise Unusable(f"{name}: {told}")
 
     def compare_gradients(self) -> None:
-        """Gradients at the inputs given, if what the candidate returns carries any."""
+        """Gradients at the inputs given, if what is returned carries any."""
         with self.case("gradients at the inputs given", "gradient", self.inputs) as found:
-            names = self.names
             try:
-                expected = self.expecting.expect(self.inputs, names)
-            except NotJudged as why:
-                raise NotJudged(f"of the reference, {why}") from None
-            try:
-                work = partial(differentiate, self.pair.candidate, self.inputs, names, self.report.seed)
-                got = self.call(work)
+                got = self.call(
+                    lambda: differentiate(
+                        self.pair.candidate, copied(self.inputs), self.names, self.report.seed
+                    )
+                )
             except (Failed, NotJudged) as why:
+                self.expecting.own_at(self.inputs, self.names)  # of which nothing need be said if it has none
                 self._note(f"the candidate's gradients were not compared: {why}")
                 raise NotJudged(f"no gradients: {why}") from None
-            got = {name: x for name, x in got.items() if name in expected.values}
-            self.judge(found, Trial(names, self.inputs, got, expected, self.expecting))
+            expected = self.expecting.expect(self.inputs, self.names)
+            self.judge(found, Trial(self.names, self.inputs, got, expected, self.expecting))
 
     def compare_members(self) -> None:
         """Whether NaN in one member of a batch stays where it stays in the reference."""
@@ -352,21 +354,15 @@ class Comparer:
         if spoilt is None:
             return
         with self.case("NaN in one entry", "regime", spoilt) as found:
-            clean = self.expecting.own_at(spoilt)  # first: where it raises, the candidate may
             got = self.run_plainly(self.pair.candidate, copied(spoilt))
+            clean = self.expecting.own_at(spoilt)
             for name, x in got.items():
-                if not x.is_floating_point() or name not in clean or clean[name].shape != x.shape:
-                    continue
-                finite = torch.isfinite(clean[name])
-                spread = torch.isnan(x) & finite
-                if x.ndim > 1 and bool(spread[finite.flatten(1).all(1)].any()):
-                    found.verdict = FALSIFIED
-                    found.message = f"NaN in one member of a batch spreads to others in {name}"
-                    self.causes.append(Cause(Kind.PLACE, found.message))
-                elif bool(spread.any()):
-                    self._note(
-                        f"NaN in one input spreads to {int(spread.sum())} entries of {name} which the reference keeps finite"
-                    )
+                if x.is_floating_point() and x.ndim > 1 and name in clean and clean[name].shape == x.shape:
+                    whole = clean[name].isfinite().flatten(1).all(1)
+                    if bool(x[whole].isnan().any()):
+                        found.verdict = FALSIFIED
+                        found.message = f"NaN in one member of a batch spreads to others in {name}"
+                        self.causes.append(Cause(Kind.PLACE, found.message))
 
     def compare_shapes(self) -> None:
         """Other sizes, one at a time, at which kernels that work in blocks have their ends."""
@@ -375,15 +371,15 @@ class Comparer:
         sizes: dict[Any, int] = named or cases.axis_sizes(self.inputs)
         verdicts: dict[Any, dict[int, str]] = {}
         for name, size in cases.other_sizes(sizes, seed):
-            if self.over:
+            if not self.wants("shape"):
                 return
             try:
                 pair = self.problem.build(seed, {name: size}) if named else self.pair
                 inputs = (
                     self.problem.draw(seed, {name: size}) if named else cases.resize(self.inputs, name, size)
                 )
-                with torch.no_grad():
-                    pair.reference(*copied(inputs))
+                with torch.no_grad():  # at other values: what is expected does not lie in memory yet
+                    pair.reference(*copied(cases.draw_regime(cases.REGIMES[0], inputs, seed)))
             except Exception:  # not a size of the reference
                 continue
             if sum(map(math.prod, cases.shapes_of(inputs))) > most:
@@ -396,7 +392,9 @@ class Comparer:
             if said := find_block(found, str(name) if named else f"axes of {name}"):
                 self.causes.append(Cause(Kind.SIZES, said))
 
-    def compare_after_calls(self) -> None:
+    def compare_after_calls(
+        self, arguments: Inputs, other: Inputs, expected: Sequence[Expectation | None]
+    ) -> None:
         """The inputs given, then others at the same addresses, after so many calls as a timing loop makes; in it, results that
         are not as the first.
         """
@@ -412,19 +410,18 @@ class Comparer:
                         odd.append(copied(got))
 
         with self.case(f"after {calls} calls", "calls", self.inputs) as found:
-            arguments = put(self.arguments, self.inputs)
+            arguments = put(arguments, self.inputs)
             self.call(loop)
             for got in odd:
-                if found.verdict == CONFORMS and (expected := self.expected[0]) is not None:
-                    self.judge(found, Trial(self.names, self.inputs, got, expected, self.expecting))
-            for inputs, expected in zip((self.inputs, self.other), self.expected, strict=True):
+                if found.verdict == CONFORMS and expected[0] is not None:
+                    self.judge(found, Trial(self.names, self.inputs, got, expected[0], self.expecting))
+            for inputs, wanted in zip((self.inputs, other), expected, strict=True):
                 if found.verdict == CONFORMS:
                     arguments = put(arguments, inputs)
-                    self.attempt(found, arguments, inputs, expected)
+                    self.attempt(found, arguments, inputs, wanted)
             if found.verdict != CONFORMS and self.report.cases[0].verdict == CONFORMS:
-                self.causes.append(
-                    Cause(Kind.STATE, f"right at first, and wrong within or after {calls} calls")
-                )
+                said = f"right at first, and wrong within or after {calls} calls"
+                self.causes.append(Cause(Kind.STATE, said))
 
     # All -----------------------------------------------------------------------------------------------------------------
 
@@ -449,43 +446,29 @@ class Comparer:
 
     def _make_cases(self) -> None:
         self.compare_given()
-        for kind, step in self._steps():
-            if self.over:
-                self._note(f"not all cases were run: the time limit of {self.time_limit:g} s was over")
-                return
-            if kind in self.kinds:
-                step()
+        for regime in cases.REGIMES:
+            if self.wants("regime"):
+                inputs = cases.draw_regime(regime, self.inputs, self.report.seed)
+                self.compare_at(regime.name, "regime", inputs)
+        if self.wants("regime"):
+            self.compare_members()
+        if self.wants("gradient"):
+            self.compare_gradients()
+        if self.wants("shape"):
+            self.compare_shapes()
         for name in sorted(self.expecting.unmodelled):
             self._note(f"σ counts one rounding for {name}: how it rounds is not modelled")
-
-    def _steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """Every case beside the inputs given, with its kind."""
-        for regime in cases.REGIMES:
-            inputs = cases.draw_regime(regime, self.inputs, self.report.seed)
-            yield "regime", partial(self.compare_at, regime.name, "regime", inputs)
-        yield "regime", self.compare_members
-        yield "gradient", self.compare_gradients
-        for layout in cases.LAYOUTS:
-            name, inputs = layout.__name__.replace("_", " "), tree_map(layout, self.inputs)
-            yield "layout", partial(self.compare_at, name, "layout", inputs, self.expected[0])
-        yield "shape", self.compare_shapes
-        yield "calls", self.compare_after_calls
 
 
 @contextmanager
 def _filled_memory() -> Iterator[None]:
     """Let torch fill memory that it hands out with NaN; of integers with the largest."""
-    before = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    before = torch.get_deterministic_debug_mode()
+    torch.set_deterministic_debug_mode("warn")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        torch.set_deterministic_debug_mode(before)
 
 
 def put(arguments: Inputs, values: Inputs) -> list[Any]:

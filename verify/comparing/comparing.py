@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from verify.comparing.comparer import Comparer
 from verify.comparing.report import CaseResult, Comparison
 from verify.comparing.statement import hold_to_statement
-from verify.comparing.subjects import DEFAULTS, Problem, base_name, name_callable
-from verify.faults import Unusable, complaint
+from verify.comparing.subjects import DEFAULTS, Problem, name_callable
+from verify.faults import Unusable
 from verify.inputs.dtypes import DTYPES
+from verify.isolation import run_handed_over
 from verify.limits import CALLS, CASE_KINDS
-from verify.pool import Lost, patience, run_task
+from verify.pool import Lost
 from verify.report import FALSIFIED, INCONCLUSIVE
 
 
@@ -64,10 +65,10 @@ def compare(
     if calls < 0 or (sigmas is not None and not sigmas > 0):
         raise Unusable(f"expected calls of at least 0, and sigmas above 0; got {calls} and {sigmas}")
     if isolate:
-        return _compare_isolated(asked)
+        found = run_handed_over(partial(compare, **asked), name_callable(candidate, ""), asked)
+        return lose(found, asked) if isinstance(found, Lost) else found
     problem = Problem(reference, candidate, inputs, init_inputs, DTYPES[dtype] if dtype else None, device)
-    names = [base_name(each) for each in problem.names]
-    report = Comparison(names[0], names[1], "", device, seed, sigmas, calls)
+    report = Comparison(problem.names[0], problem.names[1], "", device, seed, sigmas, calls)
     comparer = Comparer(problem, report, kinds, time_limit)
     if comparer.run() and formula is not None:
         hold_to_statement(report, comparer.pair, formula)
@@ -76,31 +77,12 @@ def compare(
 
 def lose(lost: Lost, asked: Mapping[str, Any]) -> Comparison:
     """What is said where the process has ended in which all was done: falsified, if a call of the candidate has ended it."""
-    both = zip((asked["reference"], asked["candidate"]), DEFAULTS, strict=True)
-    names = [base_name(name_callable(*each)) for each in both]
+    names = [name_callable(asked[role], name) for role, name in DEFAULTS.items()]
     options = {name: asked[name] for name in ("device", "seed", "sigmas", "calls")}
     found = Comparison(names[0], names[1], asked["dtype"] or "", **options)
     verdict = FALSIFIED if lost.by_call else INCONCLUSIVE
     found.cases.append(CaseResult("the process", "conduct", verdict, message=lost.how))
     return found
-
-
-def _compare_isolated(asked: Mapping[str, Any]) -> Comparison:
-    try:
-        work = pickle.dumps(asked)
-    except Exception as error:
-        said = f"isolate=True: expected what another process can import; got {complaint(error)}"
-        raise Unusable(said) from None
-    lost = run_task(_compare_handed_over, work, patience(asked))
-    if not isinstance(lost, Lost):
-        return lost
-    if lost.error is not None:
-        raise lost.error if isinstance(lost.error, Unusable) else Unusable(f"isolate=True: {lost.how}")
-    return lose(lost, asked)
-
-
-def _compare_handed_over(work: bytes) -> Comparison:
-    return compare(**pickle.loads(work))
 
 
 __all__ = ["compare", "lose"]

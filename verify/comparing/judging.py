@@ -18,7 +18,7 @@ import torch
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves, tree_map
 
 from spec.language.evaluation.precision import FORMATS
-from verify.accuracy.grade import WORST
+from verify.accuracy.grade import RARE, WORST
 from verify.comparing.noise import Rounding, Spread, in_parts
 from verify.comparing.report import Comparison
 from verify.faults import Unusable, complaint
@@ -29,10 +29,6 @@ FEW, MANY = 2, 16
 """Samples of the spread: at first, and where an error is not far below the limit."""
 SURE = 0.25
 """Errors up to this share of the limit need no more samples."""
-RARE = 0.02
-"""The share of entries of a gradient that may be beyond the limit, as in :mod:`verify.accuracy.grade`, if the reference has a
-maximum or a kink: passed on the other side, by a rounding, it decides a whole row. So with values of a reference that jumps.
-"""
 COARSER = ("float16", "bfloat16")
 """Types in which what is imprecise may have been held, the finer first."""
 ROOM = 8
@@ -90,16 +86,15 @@ def is_same(a: Results, b: Results) -> bool:
 
 
 def differentiate(call: Call, inputs: Inputs, names: Sequence[str], seed: int) -> Results:
-    """The gradients of what is called by its real inputs and its parameters, for cotangents drawn under the seed.
+    """The gradients of what is called by its parameters and its real inputs, which nobody else uses, for cotangents drawn under
+    the seed.
 
     Raises:
         NotJudged: no output carries a gradient.
     """
-    inputs = tree_map(lambda x: x.detach().clone().requires_grad_() if _is_float(x) else x, list(inputs))
-    leaves = tree_flatten_with_path(inputs)[0]
+    leaves = tree_flatten_with_path(list(inputs))[0]
     by = {
-        names[path[0].idx] + keystr(path[1:]):  # type: ignore[attr-defined]
-        x
+        names[path[0].idx] + keystr(path[1:]): x.requires_grad_()  # type: ignore[attr-defined]
         for path, x in leaves
         if _is_float(x)
     }
@@ -226,12 +221,12 @@ class Expecting:
         spread = Spread(
             lambda mode: self.value_at(inputs, names, mode), values, self.dtype, self.seed, self.tf32
         )
+        # Passed on the other side, by a rounding, a kink decides a whole row of a gradient, and a jump a value.
         excused = exact.jumps if names is None else exact.bends
-        expected = Expectation(values, own, spread, RARE if excused else 0.0)
+        expected = Expectation(values, own, spread, RARE["gradient"] if excused else 0.0)
         if not any(bool(expected.where(name).any()) for name in values):
             raise NotJudged("no entry of the reference's results is finite, or there is none")
         itself = self.grade(own, expected)
-        self.unmodelled |= spread.unmodelled
         if itself.passed:
             raise NotJudged(f"the reference itself is {itself.sigma:.2g} σ off")
         return expected
@@ -248,7 +243,9 @@ class Expecting:
                     return self._results(call, given, names)
                 given = tree_map(lambda x: x.double() if _is_float(x) else x, given)
                 with in_parts(), mode:
-                    return self._results(call, given, names)
+                    found = self._results(call, given, names)
+                self.unmodelled |= mode.unmodelled
+                return found
         except (NotJudged, Unusable):
             raise
         except Exception as error:

@@ -136,7 +136,7 @@ class Rounding(TorchDispatchMode):
         for each in tree_leaves(out):
             if _is_real(each):
                 if name == "erf":
-                    self._shift(each, ERF_ROUNDINGS * unit / 2)
+                    self._shift(each, each.new_tensor(ERF_ROUNDINGS * unit / 2))
                 elif name in ("prod", "cumprod"):
                     factors = args[0].numel() / each.numel() if name == "prod" else each.shape[args[1]]
                     self._shift(each, each.abs() * (math.sqrt(factors) * unit))
@@ -156,14 +156,16 @@ class Rounding(TorchDispatchMode):
 
     def _take_apart(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
         """The result of an operation that is several."""
-        before, parts = self._inside, OWN.get(name) or decomposition_table.get(func)
+        before, parts = self._inside, decomposition_table.get(func)
+        if kwargs.get("approximate", "none") == "none":
+            parts = OWN.get(name, parts)
         if name not in FUSED or parts is None:
             with self:
                 return func.decompose(*args, **kwargs)
         self._inside = True
         try:
             with self:
-                out = parts(*args, **kwargs)  # type: ignore[operator]
+                out = parts(*args, **kwargs)
         finally:
             self._inside = before
         if not before and self.seed is not None and self.storage != self.inner:
@@ -184,36 +186,28 @@ class Rounding(TorchDispatchMode):
     def _round(self, x: torch.Tensor, unit: float) -> torch.Tensor:
         """Round each entry up or down at random, in place; the nearer is the likelier."""
         digits = _dropped(unit)
-        if digits > 0:
-            for part, drawn in self._draw(x, digits):
-                part.view(torch.int64).add_(drawn).bitwise_and_(-(1 << digits))
+        if digits > 0 and not x.is_contiguous():
+            x.copy_(self._round(x.contiguous(), unit))
+        elif digits > 0:
+            for part, drawn in self._draw(digits, x.view(-1).view(torch.int64)):
+                part.add_(drawn).bitwise_and_(-(1 << digits))
         return x
 
-    def _shift(self, x: torch.Tensor, spread: torch.Tensor | float) -> None:
+    def _shift(self, x: torch.Tensor, spread: torch.Tensor) -> torch.Tensor:
         """Shift each entry at random by a uniform number of at most ``spread``, in place."""
-        for part, drawn in self._draw(x):
-            several = (
-                spread.view(-1)[: part.numel()]
-                if isinstance(spread, torch.Tensor) and part is not x
-                else spread
-            )
-            part.add_(drawn * several)
-            if several is not spread:
-                spread = spread.view(-1)[part.numel() :]  # type: ignore[union-attr]
+        if not x.is_contiguous():
+            return x.copy_(self._shift(x.contiguous(), spread))
+        for part, most, drawn in self._draw(0, x.view(-1), spread.expand_as(x).reshape(-1)):
+            part.add_(drawn * most)
+        return x
 
-    def _draw(self, x: torch.Tensor, digits: int = 0) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """The entries of a tensor, part by part where it is large, and random numbers for each: whole ones of so many digits,
+    def _draw(self, digits: int, *tensors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
+        """Equal parts of tensors, small where these are large, each with as many random numbers: whole ones of so many digits,
         or real ones between -1 and 1.
         """
-        pool, flat = _pool(digits, self.device), x.view(-1) if x.is_contiguous() else None
-        if flat is None or x.numel() <= POOL:
+        for parts in zip(*(x.split(POOL) for x in tensors), strict=True):
             begin = self._random.randrange(POOL)
-            whole = pool if x.numel() <= POOL else pool.repeat(-(-x.numel() // POOL))
-            yield x, whole[begin : begin + x.numel()].view(x.shape)
-            return
-        for first in range(0, x.numel(), POOL):
-            part, begin = flat[first : first + POOL], self._random.randrange(POOL)
-            yield part, pool[begin : begin + part.numel()]
+            yield *parts, _pool(digits, self.device)[begin : begin + len(parts[0])]
 
     def _shake_sum(self, func: Any, name: str, args: Sequence[Any], kwargs: Any, out: Any) -> None:
         """Shift sums, in place, by what the roundings of their partial sums come to.
@@ -267,28 +261,39 @@ def _tensors(out: Any) -> list[Any]:
 
 
 def _squares(func: Any, name: str, args: Sequence[Any], kwargs: Any) -> tuple[Any, float]:
-    """The sums of the squares of all terms, the same operation on squares, and the size by which they were divided before. Of
-    products float32 is enough.
+    """The sums of the squares of all terms, the same operation on squares, and the size by which they were divided before: then
+    float32 is enough.
     """
+    if name in CONVOLUTIONS:
+        return func(*(x.square() if _is_real(x) else x for x in args), **kwargs), 1.0
+    sizes = [_size(x) if _is_real(x) else 0.0 for x in args]
     if name not in PRODUCTS:
-        made = func(*(x.square() if _is_real(x) else x for x in args), **kwargs)
-        return made / _count_terms(func, name, args, made)[0] if name in MEANS else made, 1.0
-    ends = [torch.aminmax(x) if x.numel() else (0.0, 1.0) for x in args[:2]]
-    sizes = [max(-float(low), float(high), FORMATS["float32"].tiny) for low, high in ends]
-    a, b = (x.to(torch.float32, copy=True).div_(size).square_() for x, size in zip(args, sizes, strict=False))
-    return func(a, b), sizes[0] * sizes[1]
+        sizes = [max(sizes)] * len(sizes)
+    made = func(
+        *(
+            x.to(torch.float32, copy=True).div_(size).square_() if _is_real(x) else x
+            for x, size in zip(args, sizes, strict=True)
+        ),
+        **kwargs,
+    )
+    if name in MEANS:
+        made /= _count_terms(func, name, args, made)[0]
+    return made, math.prod(sizes) if name in PRODUCTS else sizes[0]
+
+
+def _size(x: torch.Tensor) -> float:
+    """The largest entry, by which all may be divided; 1 where some entry is not finite."""
+    low, high = map(float, torch.aminmax(x)) if x.numel() else (0.0, 0.0)
+    most = max(-low, high)
+    return max(most, FORMATS["float32"].tiny) if math.isfinite(most) else 1.0
 
 
 def _count_terms(func: Any, name: str, args: Sequence[Any], out: Any) -> Sequence[Any]:
     """How many terms each result is the sum of; None where there is no result."""
-    if name in SCATTERED:
+    if name in SCATTERED or name == "cumsum":
         return [func(*(torch.ones_like(x) if _is_real(x) else x for x in args)).clamp_min_(1)]
     if name in PRODUCTS:
         return [max(1, args[0].shape[-1])]
-    if name == "cumsum":
-        x, axis = args[0], args[1]
-        shape = [-1 if place == axis % max(1, x.ndim) else 1 for place in range(x.ndim)]
-        return [torch.arange(1, x.shape[axis] + 1, device=x.device).view(shape) if x.ndim else 1]
     if name in ("avg_pool2d", "avg_pool3d"):
         return [math.prod(args[1]) ** (1 if len(args[1]) > 1 else int(name[-2]))]
     if name in SUMS:
@@ -315,25 +320,37 @@ def _variance(*args: Any, **options: Any) -> Any:
 
 
 def _softmax(x: torch.Tensor, dim: int, half_to_float: bool = False) -> torch.Tensor:
-    """A softmax in place, which takes no more memory than a fused one."""
     shares = (x - x.amax(dim, keepdim=True)).exp_() if x.numel() else x.clone()
     return shares.div_(shares.sum(dim, keepdim=True))
 
 
-def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
-    """GELU in place, as :func:`_softmax`."""
-    if approximate != "none":
-        found: torch.Tensor = decomposition_table[torch.ops.aten.gelu.default](x, approximate=approximate)
-        return found
+def _softmax_backward(gradient: torch.Tensor, shares: torch.Tensor, dim: int, _: Any) -> torch.Tensor:
+    found = gradient * shares
+    return found.sub_(shares * found.sum(dim, keepdim=True))
+
+
+def _gelu(x: torch.Tensor, **_: Any) -> torch.Tensor:
     return (x * math.sqrt(0.5)).erf_().add_(1).mul_(x).mul_(0.5)
 
 
-OWN = {"_softmax": _softmax, "gelu": _gelu, "var": _variance, "var_mean": _variance_and_mean}
-"""Operations taken apart our own way."""
+def _gelu_backward(gradient: torch.Tensor, x: torch.Tensor, **_: Any) -> torch.Tensor:
+    slope = (x * x).mul_(-0.5).exp_().mul_(1 / math.sqrt(2 * math.pi)).mul_(x)
+    return slope.add_((x * math.sqrt(0.5)).erf_().add_(1).mul_(0.5)).mul_(gradient)
+
+
+OWN: Mapping[str, Callable[..., Any]] = {
+    "_softmax": _softmax,
+    "_softmax_backward_data": _softmax_backward,
+    "gelu": _gelu,
+    "gelu_backward": _gelu_backward,
+    "var": _variance,
+    "var_mean": _variance_and_mean,
+}
+"""Operations taken apart our own way: in place, which takes no more memory than a fused one."""
 
 
 class Spread:
-    """The mean square of how far runs with random roundings are from the expectation, entry by entry; nothing is stacked.
+    """How far runs with random roundings are from the expectation, in root mean square, entry by entry; no run is kept.
 
     Args:
         run: makes the run under a mode, and returns its results by name.
@@ -353,39 +370,37 @@ class Spread:
     ) -> None:
         self.run, self.expected, self.dtype, self.seed, self.tf32 = run, expected, dtype, seed, tf32
         self.samples = 0
-        self.squares: dict[str, torch.Tensor] = {}
+        self.off: dict[str, torch.Tensor] = {}
+        """The roots of the sums of squares, in float32."""
         self.moved: dict[str, torch.Tensor] = {}
         """Where integers and booleans were others in some run: a rounding decides them."""
-        self.unmodelled: set[str] = set()
 
     def draw(self, samples: int) -> None:
         """Have so many samples in all."""
-        while self.samples < samples:
-            device = next(iter(self.expected.values())).device
-            mode = Rounding(self.dtype, self.seed * 1009 + self.samples, device, self.tf32)
-            found = self.run(mode)
-            self.unmodelled |= mode.unmodelled
-            for name, value in self.expected.items():
-                if not value.is_floating_point():
-                    other = found[name] != value
-                    self.moved[name] = self.moved[name] | other if name in self.moved else other
-                    continue
-                off = (found[name].double() - value).square_()
-                if name in self.squares:
-                    self.squares[name].add_(off)
-                else:
-                    self.squares[name] = off
-            self.samples += 1
+        device = next(iter(self.expected.values())).device
+        for place in range(self.samples, samples):
+            self._add(self.run(Rounding(self.dtype, self.seed * 1009 + place, device, self.tf32)))
+        self.samples = max(self.samples, samples)
+
+    def _add(self, found: Mapping[str, torch.Tensor]) -> None:
+        """Take in one sample, of which nobody holds anything then."""
+        for name, value in self.expected.items():
+            if value.is_floating_point():
+                off = (found[name].double() - value).abs_().float()
+                self.off[name] = torch.hypot(self.off[name], off) if name in self.off else off
+            else:
+                other = found[name] != value
+                self.moved[name] = self.moved[name] | other if name in self.moved else other
 
     def sigma(self, name: str) -> torch.Tensor:
         """The standard deviation for each entry of a result: blended with its row's, since few samples tell it, and at least
         that of one rounding to the type.
         """
-        value, total = self.expected[name], self.squares[name]
+        value, total = self.expected[name], self.off[name].double().square_()
         storage = FORMATS[self.dtype]
         finite = torch.where(torch.isfinite(total), total, 0.0)
-        row = finite.mean(-1, keepdim=True) / self.samples if value.ndim else finite / self.samples
-        blended = ((total + ROW * row) / (self.samples + ROW)).sqrt_()
+        row = finite.mean(-1, keepdim=True) if value.ndim else finite
+        blended = total.add_(row, alpha=ROW / self.samples).div_(self.samples + ROW).sqrt_()
         return torch.maximum(blended, value.abs() * (storage.unit * SPREAD)).clamp_min_(storage.tiny)
 
 

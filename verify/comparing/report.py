@@ -78,19 +78,14 @@ class Comparison:
         return max((each.sigma for each in self.cases if each.sigma is not None), default=0.0)
 
     @property
-    def worst(self) -> CaseResult | None:
-        """The first case that has the verdict of all."""
-        return next((each for each in self.cases if each.verdict == self.verdict), None)
-
-    @property
     def headline(self) -> str:
         """The verdict and its cause, in a line."""
         judged = [each for each in self.cases if each.sigma is not None]
         if self.verdict == CONFORMS:
             return f"{self.candidate} conforms to {self.reference} in {len(judged)} cases: at most {self.sigma:.2g} σ"
-        worst = f"{self.worst.name}: {self.worst.message}" if self.worst else "nothing was judged"
-        said = self.cause or worst
-        return f"{self.candidate} is {self.verdict}: {said}"
+        first = next((each for each in self.cases if each.verdict == self.verdict), None)
+        said = f"{first.name}: {first.message}" if first else "nothing was judged"
+        return f"{self.candidate} is {self.verdict}: {self.cause or said}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for a JSON document (``comparison.schema.json`` describes it)."""

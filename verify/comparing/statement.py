@@ -25,6 +25,9 @@ from verify.search.outcome import worst
 from verify.subject.returned import values
 from verify.subject.wording import show_value
 
+EXAMPLES = 30
+"""Examples of each check against a statement."""
+
 
 def assert_conforms(
     output: Any, formula_id: str, *inputs: Any, conventions: Mapping[str, str] | None = None
@@ -157,13 +160,10 @@ def _make_example(formula: Formula, inputs: Any, dtype: str) -> Example:
         said = ", ".join(f"{name} {found[name].shape}" for name in leading)
         raise Unusable(f"{formula.id}: expected leading dimensions that broadcast; got {said}") from None
     for name, count in leading.items():
-        value = found[name]
-        value = value.reshape(*(1,) * (len(batch) - count), *value.shape)
-        found[name] = torch.from_numpy(value).expand(*batch, *value.shape[len(batch) :]).numpy()
+        shape = found[name].shape
+        aligned = found[name].reshape(*(1,) * (len(batch) - count), *shape)
+        found[name] = np.broadcast_to(aligned, (*batch, *shape[count:]))
     return Example(found, dtype, {}, batch=batch)
 
-
-EXAMPLES = 30
-"""Examples of each check against a statement."""
 
 __all__ = ["assert_conforms", "hold_to_statement"]

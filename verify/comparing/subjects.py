@@ -12,11 +12,10 @@ import copy
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
@@ -25,22 +24,18 @@ from verify.faults import Unusable
 from verify.subject.loading import Unloadable, attribute_at
 from verify.subject.sandbox import use_seed
 
-DEFAULTS = "Model", "ModelNew"
-"""What a file is asked for where no name is given: the reference's, the candidate's."""
+DEFAULTS = {"reference": "Model", "candidate": "ModelNew"}
+"""What a file is asked for where no name is given."""
 
 
-@dataclass
-class Pair:
-    """Both, built alike and ready to be called.
-
-    Attributes:
-        reference, candidate: the callables.
-        by_seed: parameters of the candidate that have no namesake in the reference: their values rest on the seed.
+class Pair(NamedTuple):
+    """Both, built alike and ready to be called; ``by_seed``: parameters of the candidate that have no namesake in the reference,
+    so that their values rest on the seed.
     """
 
     reference: Callable[..., Any]
     candidate: Callable[..., Any]
-    by_seed: list[str] = field(default_factory=list)
+    by_seed: Sequence[str] = ()
 
 
 class Problem:
@@ -60,13 +55,12 @@ class Problem:
         device: str = "cpu",
     ) -> None:
         self.dtype, self.device = dtype, device
-        self.names = [name_callable(*each) for each in zip((reference, candidate), DEFAULTS, strict=True)]
-        self.reference, self.module = _load(reference, DEFAULTS[0])
+        defaults = DEFAULTS.values()
+        self.names = [name_callable(*each) for each in zip((reference, candidate), defaults, strict=True)]
+        self.reference, self.module = _load(reference, DEFAULTS["reference"])
         self._candidate = candidate
         self.inputs = inputs if inputs is not None else getattr(self.module, "get_inputs", None)
-        self.init_inputs = (
-            init_inputs if init_inputs is not None else getattr(self.module, "get_init_inputs", None)
-        )
+        self.init_inputs = getattr(self.module, "get_init_inputs", ()) if init_inputs is None else init_inputs
         if self.inputs is None:
             raise Unusable(f"{self.names[0]}: expected get_inputs() beside it, or inputs=; got neither")
 
@@ -76,7 +70,7 @@ class Problem:
         Raises:
             Unusable: it cannot be loaded.
         """
-        self.candidate, module = _load(self._candidate, DEFAULTS[1])
+        self.candidate, module = _load(self._candidate, DEFAULTS["candidate"])
         found = module or sys.modules.get(getattr(self.candidate, "__module__", "") or "")
         file = getattr(getattr(self.candidate, "__code__", None), "co_filename", None)
         self.candidate_file = str(file or getattr(found, "__file__", None) or "")
@@ -130,29 +124,28 @@ class Problem:
 
     def build(self, seed: int, sizes: Mapping[str, int] | None = None) -> Pair:
         """Both, built under one seed; the candidate has the reference's weights."""
-        pair = Pair(
-            self._build(self.reference, seed, sizes or {}), self._build(self.candidate, seed, sizes or {})
+        reference, candidate = (self.make(each, seed, sizes) for each in (self.reference, self.candidate))
+        if not (isinstance(reference, torch.nn.Module) and isinstance(candidate, torch.nn.Module)):
+            return Pair(reference, candidate)
+        own, state = candidate.state_dict(), reference.state_dict()
+        same = {name: x for name, x in state.items() if name in own and own[name].shape == x.shape}
+        left = [name for name in own if name not in same], [name for name in state if name not in same]
+        if [own[name].shape for name in left[0]] == [state[name].shape for name in left[1]]:
+            same |= {name: state[other] for name, other in zip(*left, strict=True)}
+        candidate.load_state_dict(same, strict=False)
+        return Pair(
+            reference, candidate, [name for name, _ in candidate.named_parameters() if name not in same]
         )
-        if isinstance(pair.reference, torch.nn.Module) and isinstance(pair.candidate, torch.nn.Module):
-            own, state = pair.candidate.state_dict(), pair.reference.state_dict()
-            same = {name: x for name, x in state.items() if name in own and own[name].shape == x.shape}
-            left = [name for name in own if name not in same], [name for name in state if name not in same]
-            if [own[name].shape for name in left[0]] == [state[name].shape for name in left[1]]:
-                same |= {name: state[other] for name, other in zip(*left, strict=True)}
-            pair.candidate.load_state_dict(same, strict=False)
-            pair.by_seed = [name for name, _ in pair.candidate.named_parameters() if name not in same]
-        return pair
 
-    def _build(self, of: Any, seed: int, sizes: Mapping[str, int]) -> Callable[..., Any]:
-        with self._at(sizes), use_seed(seed, self.device):
+    def make(self, of: Any, seed: int, sizes: Mapping[str, int] | None = None) -> Callable[..., Any]:
+        """One of both, built under a seed."""
+        with self._at(sizes or {}), use_seed(seed, self.device):
             if isinstance(of, type):
-                given = self.init_inputs() if callable(self.init_inputs) else self.init_inputs or ()
+                given = self.init_inputs() if callable(self.init_inputs) else self.init_inputs
                 made = of(**given) if isinstance(given, Mapping) else of(*given)
             else:
                 made = copy.deepcopy(of) if isinstance(of, torch.nn.Module) else of
-        if isinstance(made, torch.nn.Module):
-            made = made.to(device=self.device, dtype=self.dtype) if self.dtype else made.to(self.device)
-        return made  # type: ignore[no-any-return]
+        return made.to(self.device, self.dtype) if isinstance(made, torch.nn.Module) else made
 
 
 def _load(where: Any, default: str) -> tuple[Any, ModuleType | None]:
@@ -172,27 +165,22 @@ def _load(where: Any, default: str) -> tuple[Any, ModuleType | None]:
 
 
 def name_callable(of: Any, default: str) -> str:
-    """What a callable, or one that is named, is called in reports."""
+    """What a callable, or one that is named, is called in reports: without the folders of its file."""
     if isinstance(of, str):
-        return of if ":" in of else f"{of}:{default}"
+        file, colon, attribute = of.rpartition(":")
+        return f"{Path(file if colon else of).name}:{attribute if colon else default}"
     named = of if hasattr(of, "__qualname__") else type(of)
     return str(named.__qualname__).rpartition(">.")[2]
 
 
 def name_inputs(call: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
     """What the inputs are called: as the parameters, as far as these are known."""
-    try:
-        known = list(inspect.signature(getattr(call, "forward", call)).parameters.values())
-    except (TypeError, ValueError):
-        known = []
-    plain = [each.name for each in known if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    return [plain[place] if place < len(plain) else f"input {place}" for place in range(len(inputs))]
+    names = [f"input {place}" for place in range(len(inputs))]
+    with suppress(TypeError, ValueError):
+        known = inspect.signature(getattr(call, "forward", call)).parameters.values()
+        plain = [x.name for x in known if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
+        names[: len(plain)] = plain[: len(names)]
+    return names
 
 
-def base_name(where: str) -> str:
-    """A name without the folders of its file."""
-    file, colon, attribute = where.rpartition(":")
-    return f"{Path(file).name}{colon}{attribute}" if colon else where
-
-
-__all__ = ["DEFAULTS", "Pair", "Problem", "base_name", "name_callable", "name_inputs"]
+__all__ = ["DEFAULTS", "Pair", "Problem", "name_callable", "name_inputs"]

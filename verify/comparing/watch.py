@@ -9,7 +9,7 @@ import random
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +24,9 @@ HOLDERS: tuple[Any, ...] = (
 """Where functions stand that a gate may rest on: what judges, what measures time, what the reference is made of."""
 OURS = ("verify", "spec", "numpy.testing", "triton.testing", "torch.utils.benchmark")
 """Beginnings of the names of modules that are watched besides."""
-PEEKING = ("sys._getframe", "sys._current_frames", "gc.get_objects", "gc.get_referrers", "gc.get_referents")
+PEEKING = (
+    "sys._getframe", "sys._current_frames", "traceback.tb_frame", "gc.get_objects", "gc.get_referrers", "gc.get_referents",
+)  # fmt: skip
 """Events by which Python tells that somebody looks at frames, or at objects that were not given."""
 _TORCH = str(Path(torch.__file__).parent)
 _THROUGH = (inspect.__file__, traceback.__file__)
@@ -73,26 +75,23 @@ def _is_of_torch(value: Any) -> bool:
 class _Peeking:
     """Who is watched, and what was seen; one hook for all, since Python has no way to take one away."""
 
-    file, seen, busy, hooked = "", set[str](), False, False
+    file, seen, hooked = "", set[str](), False
 
 
 def _hear(event: str, arguments: Any) -> None:
     """Note who looks at frames: the first caller that is not a function of Python's which does it for others."""
-    if not _Peeking.file or _Peeking.busy or not (event in PEEKING or event == "object.__getattr__"):
+    if event == "object.__getattr__" and arguments[1] == "tb_frame":
+        event = "traceback.tb_frame"
+    file = _Peeking.file
+    if not file or event not in PEEKING:
         return
-    _Peeking.busy = True
-    try:
-        if event == "object.__getattr__":
-            if arguments[1] != "tb_frame":
-                return
-            event = "traceback.tb_frame"
-        frame = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename in _THROUGH:
-            frame = frame.f_back  # type: ignore[assignment]
-        if frame is not None and frame.f_code.co_filename == _Peeking.file:
-            _Peeking.seen.add(event)
-    finally:
-        _Peeking.busy = False
+    _Peeking.file = ""  # what is looked at here is no matter
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename in _THROUGH:
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is not None and frame.f_code.co_filename == file:
+        _Peeking.seen.add(event)
+    _Peeking.file = file
 
 
 @contextmanager
@@ -108,11 +107,4 @@ def peeking(file: str) -> Iterator[set[str]]:
         _Peeking.file = ""
 
 
-def noting_seed(work: Callable[[], Any]) -> tuple[Any, bool]:
-    """What ``work`` returns, and whether it has set torch's global generator to a seed."""
-    before = torch.initial_seed()
-    result = work()
-    return result, torch.initial_seed() != before
-
-
-__all__ = ["Watch", "noting_seed", "peeking"]
+__all__ = ["Watch", "peeking"]

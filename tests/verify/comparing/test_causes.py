@@ -86,6 +86,13 @@ def test_a_result_that_is_rarely_wrong_is_found_among_the_calls() -> None:
     assert "within or after 100 calls" in found.headline
 
 
+def scaled(x: Tensor) -> Tensor:
+    """It refuses zeros."""
+    if not x.any():
+        raise ValueError("nothing to scale by")
+    return x / x.abs().max()
+
+
 class Named(nn.Module):
     """A linear layer whose weights have names of their own."""
 
@@ -110,13 +117,16 @@ class Named(nn.Module):
         (lambda x: x.mul_(2), lambda x: x.mul_(2), ROWS),
         (torch.linalg.svdvals, lambda x: torch.linalg.svd(x)[1], ROWS),
         (nn.Linear(13, 13), Named(13), ROWS),
+        (scaled, scaled, ROWS),
+        (lambda x, y: x.softmax(-1) @ y, lambda x, y: x.softmax(-1) @ y,
+         lambda: [torch.randn(5, 7).index_fill_(0, torch.tensor(3), -math.inf), torch.randn(7, 11)]),
     ],
 )  # fmt: skip
 def test_what_is_right_conforms_whatever_is_called_and_returned(
     reference: Any, candidate: Any, inputs: Any
 ) -> None:
     """Dictionaries in another order, None, NaN, lists, numbers that are drawn, integers alone, inputs that are written to, errors
-    that the reference raises too, weights of other names.
+    that the reference raises too, weights of other names, a row of which the reference makes NaN.
     """
     kinds = ("gradient", "calls", "regime")
     assert compare(reference, candidate, inputs=inputs, kinds=kinds, calls=3).verdict == "conforms"
