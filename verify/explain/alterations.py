@@ -497,7 +497,8 @@ def find_term(evidence: Evidence) -> str:
         evidence.failing[:TERMS] if evidence.everywhere and evidence.data and not evidence.slight else []
     )
     for witness in witnesses:
-        changed = {name: witness.example.inputs[name] / 2 - 0.25 for name in evidence.data}
+        # In another order, too: where it stands may depend on that.
+        changed = {name: 0.25 - witness.example.inputs[name] / 2 for name in evidence.data}
         other = evidence.call_at(witness.example.replace_inputs(**changed))
         if other.got is None or witness.got is None:
             return ""
@@ -513,9 +514,9 @@ def find_term(evidence: Evidence) -> str:
         if not np.allclose(offs[0], offs[1], rtol=10.0**-DIGITS, atol=evidence.close):
             return ""
     read = [str(item) for item in evidence.given if item.name not in evidence.data]
-    beside = f" (of {', '.join(read)} and the sizes)" if read else ""
+    beside, verb = f" (of {', '.join(read)} and the sizes)" if read else "", "does" if len(evidence.data) == 1 else "do"
     return (
-        f"the result is off by a term{beside} that {' and '.join(evidence.data)} do not change"
+        f"the result is off by a term{beside} that {' and '.join(evidence.data)} {verb} not change"
         if witnesses
         else ""
     )

@@ -23,6 +23,7 @@ from spec.language.expr import (
     Literal,
     Minus,
     Negative,
+    Node,
     Over,
     Plus,
     Ref,
@@ -111,14 +112,16 @@ def comparisons(spot: Spot) -> Written:
     if not isinstance(part, Compare):
         return
     sign, left, right = part.args
-    if any(refs(part)):  # between numbers, not between positions
+    counts = any(refs(part))
+    if counts and (isinstance(right, Node) or str(sign) == "=="):  # between numbers, not between positions
         return
     later = part.func(sign, left, right + 1)
     earlier = part.func(sign, left, right - 1)
-    if str(sign) == "==":  # it hides nothing that comes later
+    if counts or str(sign) == "==":  # it hides nothing that comes later
         for new in (later, earlier):
             yield f"off by one: {new} instead of {part}", new
-        yield f"the condition {part} is not applied", TRUE
+        if not counts:
+            yield f"the condition {part} is not applied", TRUE
         return
     yield (
         f"off by one: {later} instead of {part}, so that one entry too many is seen, the next one",
