@@ -232,13 +232,13 @@ def one_by_one(join):
 
 @wrong(MERGE, via=one_by_one, cause="digits are lost in small entries")
 def joined_by_lerp(out, far, z_t, L_t):
-    """Adds the gate's share of a difference: it overflows, and where the share is nearly 1, it cancels."""
+    """Adds a share of the difference, which cancels where the share is nearly 1, and may overflow."""
     return z_t + torch.sigmoid(far - L_t) * (out - z_t)
 
 
 @wrong(MERGE, via=one_by_one, cause="digits|gate|sigmoid")
 def joined_by_sigmoids(out, far, z_t, L_t):
-    """Takes both shares from sigmoids: where y is near 1, the derivative y(1 − y) has few digits."""
+    """Takes both shares from sigmoids: where a share y is near 1, its derivative y(1 − y) has few digits."""
     return torch.sigmoid(far - L_t) * out + torch.sigmoid(L_t - far) * z_t
 
 
