@@ -35,14 +35,14 @@ def of_those_asked(best, shares):
 wrong(TOP_K, "not_renormalised", "The shares among all experts as they are.", cause="weights=shares")(
     routed(lambda best, shares: shares)
 )
-wrong(TOP_K, "one_expert_more", "One expert more is asked.", cause=r"\bk\b|rank|\+ 1|expert")(
+wrong(TOP_K, "one_expert_more", "One expert more is asked.", cause=r"off by one: r.*k\+1")(
     routed(of_those_asked, lambda s, k: places(s, k + 1))
 )
 wrong(
     TOP_K,
     "one_expert_fewer",
     "One expert fewer is asked, but for the best.",
-    cause=r"\bk\b|rank|[-−] 1|expert",
+    cause=r"off by one: r.*k-1",
 )(routed(of_those_asked, lambda s, k: places(s, max(k - 1, 1))))
 wrong(
     TOP_K, "the_last_of_equals", "Of equal experts the last are asked.", cause="ties|alike|equal|l < j|order"

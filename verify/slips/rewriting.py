@@ -30,7 +30,7 @@ from spec.language.expr import (
     Times,
 )
 from spec.language.lines import Definition
-from spec.language.trees import free_symbols, refs, substitute, walk
+from spec.language.trees import free_symbols, refs, substitute, transform, walk
 from verify.slips.activations import activations, added_activations, functions
 from verify.slips.angles import bases, even_sizes, quotients, turns
 from verify.slips.spots import Spot, Written, depends_on_sizes_alone
@@ -112,16 +112,14 @@ def comparisons(spot: Spot) -> Written:
     if not isinstance(part, Compare):
         return
     sign, left, right = part.args
-    counts = any(refs(part))
-    if counts and (isinstance(right, Node) or str(sign) == "=="):  # between numbers, not between positions
+    if any(refs(part)):  # between numbers, not between positions
         return
     later = part.func(sign, left, right + 1)
     earlier = part.func(sign, left, right - 1)
-    if counts or str(sign) == "==":  # it hides nothing that comes later
+    if str(sign) == "==":  # it hides nothing that comes later
         for new in (later, earlier):
             yield f"off by one: {new} instead of {part}", new
-        if not counts:
-            yield f"the condition {part} is not applied", TRUE
+        yield f"the condition {part} is not applied", TRUE
         return
     yield (
         f"off by one: {later} instead of {part}, so that one entry too many is seen, the next one",
@@ -140,6 +138,37 @@ def comparisons(spot: Spot) -> Written:
         f"the condition is the wrong way round: {right} {sign} {left} instead of {part}",
         part.func(sign, right, left),
     )
+
+
+def limits(spot: Spot) -> Written:
+    """A limit of what is counted, wherever a line compares with it: off by one, or not applied."""
+    part = spot.part
+    compared = [each for each in walk(part) if _is_limited(each)] if spot.whole else []
+    for first in {each.args[2]: each for each in reversed(compared)}.values():
+        for step in (1, -1):
+            moved = _move_limit(first, step)
+            yield f"off by one: {moved} instead of {first}", _change_limit(part, first, step)
+        yield f"the condition {first} is not applied in {{line}}", _change_limit(part, first, None)
+
+
+def _is_limited(part: Any) -> bool:
+    return isinstance(part, Compare) and any(refs(part)) and not isinstance(part.args[2], Node)
+
+
+def _move_limit(part: Any, step: int) -> Any:
+    sign, left, right = part.args
+    return part.func(sign, left, right + step)
+
+
+def _change_limit(node: Any, like: Any, step: int | None) -> Any:
+    """All comparisons with one limit by another, or left out."""
+
+    def change(part: Any) -> Any:
+        if not _is_limited(part) or part.args[2] != like.args[2]:
+            return None
+        return TRUE if step is None else _move_limit(part, step)
+
+    return transform(node, change)
 
 
 def unapplied_conditions(spot: Spot) -> Written:
@@ -325,6 +354,7 @@ def _hands_on(line: Definition, made: Definition) -> bool:
 RULES: tuple[Callable[[Spot], Written], ...] = (
     scales,
     comparisons,
+    limits,
     unapplied_conditions,
     separate,
     axes,

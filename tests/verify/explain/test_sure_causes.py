@@ -128,6 +128,7 @@ HEADS, ATTENTION, NORM = "attention.multi_head", "attention.scaled_dot_product",
         ("feedforward.relu", bent_twice, "ReLU is applied to y"),
         ("attention.causal", never_below, "the offset m - n is not let fall below 0"),
         ("routing.capacity", one_token_more, "off by one: b[i,j] + 1/2 < C+1 instead of"),
+        ("routing.top_k", lambda s, k: s.softmax(-1), "the condition r[i,j] + 1/2 < k is not applied in w"),
         ("positional.rotary", from_one, "off by one: 1 is added to pos"),
         (
             "similarity.cosine",
