@@ -42,6 +42,16 @@ merge = Formula(
             mutant="empty_counts",
         ),
         pitfall("log-sum-exps to base 2 joined as if they were natural", mutant="base_two_weights"),
+        pitfall(
+            "blocks joined one by one as z_t + σ(L − L_t)·(z − z_t): where z_t is large and its share small, digits of z are "
+            "lost in the difference, which may also overflow",
+            mutant="joined_by_lerp",
+        ),
+        pitfall(
+            "both shares as sigmoids, right in itself: programs take the derivative of a share y as y(1 − y), which loses digits "
+            "where y is near 1; through a softmax of the two log-sum-exps it keeps those of the smaller share",
+            mutant="joined_by_sigmoids",
+        ),
     ),
     sources=(
         paper("milakov2018", "section 3.1: the pair and its operation"),

@@ -207,6 +207,48 @@ def halved(z, L, mask=None):
     return out, far
 
 
+def one_by_one(join):
+    """Blocks one after the other: ``join`` makes one of what is there, with its log-sum-exp, and of what comes, with its own."""
+
+    def merge(z, L, mask=None):
+        here = torch.ones_like(L, dtype=torch.bool) if mask is None else mask.expand_as(L)
+        out, far, some = (
+            torch.zeros_like(z[..., 0, :, :]),
+            torch.zeros_like(L[..., 0, :]),
+            here[..., 0, :] & False,
+        )
+        for t in range(L.shape[-2]):
+            comes = here[..., t, :]
+            both, new = (some & comes).unsqueeze(-1), comes.unsqueeze(-1)
+            z_t, L_t = torch.where(new, z[..., t, :, :], 0.0), torch.where(comes, L[..., t, :], 0.0)
+            joined = join(out, far.unsqueeze(-1), z_t, L_t.unsqueeze(-1))
+            out = torch.where(both, joined, torch.where(new, z_t, out))
+            far = torch.where(some & comes, torch.logaddexp(far, L_t), torch.where(comes, L_t, far))
+            some = some | comes
+        return out, far
+
+    return merge
+
+
+@wrong(MERGE, via=one_by_one, cause="digits are lost in small entries")
+def joined_by_lerp(out, far, z_t, L_t):
+    """Adds a share of the difference, which cancels where the share is nearly 1, and may overflow."""
+    return z_t + torch.sigmoid(far - L_t) * (out - z_t)
+
+
+@wrong(MERGE, via=one_by_one, cause="digits|gate|sigmoid")
+def joined_by_sigmoids(out, far, z_t, L_t):
+    """Takes both shares from sigmoids: where a share y is near 1, its derivative y(1 − y) has few digits."""
+    return torch.sigmoid(far - L_t) * out + torch.sigmoid(L_t - far) * z_t
+
+
+@right(MERGE, via=one_by_one)
+def joined_by_softmax(out, far, z_t, L_t):
+    """Block after block, by the softmax of two log-sum-exps."""
+    a, b = torch.cat(torch.broadcast_tensors(far, L_t), -1).softmax(-1).split(1, -1)
+    return a * out + b * z_t
+
+
 right(MERGE, "by_shares", "As it is written.")(add())
 
 

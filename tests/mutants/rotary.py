@@ -48,9 +48,9 @@ def beside(first, second):
     return torch.cat((first, second), -1)
 
 
-wrong(
-    ROTARY, "backwards", "Turns the other way.", cause=r"theta.*sign|sign of (sin|theta|pos|phi)|−sin|minus"
-)(rotary(turned=lambda a, b, phi: turn(a, b, -phi)))
+wrong(ROTARY, "backwards", "Turns the other way.", cause="sign of phi")(
+    rotary(turned=lambda a, b, phi: turn(a, b, -phi))
+)
 wrong(ROTARY, "arange_instead", "Ignores the positions: 0, 1, 2 and so on.", cause="pos is ignored")(
     rotary(angle=lambda x, pos, theta: torch.arange(x.shape[-2])[:, None] * theta)
 )
@@ -60,7 +60,7 @@ wrong(ROTARY, "half_angles", "Holds the angles in bfloat16.", cause="bfloat16|8 
 wrong(ROTARY, "in_halves", "Pairs of halves where neighbours were promised.", cause="pairs=halves")(
     rotary(split=halves, join=beside)
 )
-wrong(ROTARY, "from_one", "Counts positions from 1.", cause="pos.*(from 1|1 is added)|off by one")(
+wrong(ROTARY, "from_one", "Counts positions from 1.", cause="1 is added to pos")(
     rotary(angle=lambda x, pos, theta: angles(x, pos + 1, theta))
 )
 wrong(
@@ -70,7 +70,7 @@ wrong(
     ROTARY,
     "frequencies_in_reverse",
     "Gives the first pair the last frequency.",
-    cause="theta.*(reverse|order|from the end)",
+    cause="theta is read from the end",
 )(rotary(angle=lambda x, pos, theta: angles(x, pos, theta.flip(-1))))
 
 
@@ -106,9 +106,7 @@ def by_angles(angle=lambda phi: phi, **parts):
     return lambda x, phi: embed(x, phi, None)
 
 
-wrong(TURNED, "turned_backwards", "Turns the other way.", cause="phi.*sign|sign of (sin|phi)|−sin|minus")(
-    by_angles(lambda phi: -phi)
-)
+wrong(TURNED, "turned_backwards", "Turns the other way.", cause="sign of phi")(by_angles(lambda phi: -phi))
 wrong(TURNED, "angles_rounded", "Holds the angles in bfloat16.", cause="bfloat16|8 bits")(
     by_angles(lambda phi: phi.bfloat16())
 )
@@ -196,7 +194,7 @@ wrong(PARTIAL, "part_in_halves", "Halves of the part where neighbours were promi
 wrong(PARTIAL, "part_backwards", "Turns the part the other way.", cause="sign of phi")(
     partial(rotary(turned=lambda a, b, phi: turn(a, b, -phi)))
 )
-wrong(PARTIAL, "rest_in_reverse", "The entries that stay, in reverse.", cause="order|revers")(
+wrong(PARTIAL, "rest_in_reverse", "The entries that stay, in reverse.", cause="revers|from the end")(
     partial(rest=lambda x, width: x[..., width:].flip(-1))
 )
 right(PARTIAL, "first_then_rest", "As it is written.")(partial())
@@ -305,9 +303,12 @@ def in_pairs(turns, h, base, L, alpha, beta):
     return turned_ramp(turns.log(), h, base, L, math.log(alpha), math.log(beta))
 
 
-wrong(YARN, "ramp_reversed", "Fast pairs slowed down, and slow ones left.", cause="gamma|γ|exchanged")(
-    yarn(reversed_ramp)
-)
+wrong(
+    YARN,
+    "ramp_reversed",
+    "Fast pairs slowed down, and slow ones left.",
+    cause="gamma.*(exchanged|inverted|1 −)",
+)(yarn(reversed_ramp))
 wrong(YARN, "ramp_by_pairs", "A ramp over pairs where one over turns was promised.", cause="ramp=pairs")(
     yarn(in_pairs)
 )
@@ -318,13 +319,13 @@ wrong(
     ramp="pairs",
     cause="ramp=turns",
 )(yarn())
-wrong(YARN, "ramp_unlimited", "The straight line below 0 and above 1.", cause="gamma|γ|limit")(
-    yarn(lambda turns, h, base, L, alpha, beta: (turns - alpha) / (beta - alpha))
-)
-wrong(YARN, "wavelengths_mixed", "Mixes wavelengths, not frequencies.", cause="gamma|γ|theta")(
+wrong(
+    YARN, "ramp_unlimited", "The straight line below 0 and above 1.", cause="gamma.*(limit|below 0|above 1)"
+)(yarn(lambda turns, h, base, L, alpha, beta: (turns - alpha) / (beta - alpha)))
+wrong(YARN, "wavelengths_mixed", "Mixes wavelengths, not frequencies.", cause="wavelength|inverse")(
     yarn(mix=lambda free, s, gamma: free / ((1 - gamma) * s + gamma))
 )
-wrong(YARN, "radians_for_turns", "Counts radians, not turns.", cause=r"π|pi")(yarn(around=1.0))
+wrong(YARN, "radians_for_turns", "Counts radians, not turns.", cause="π")(yarn(around=1.0))
 wrong(YARN, "no_factor", "m = 1 where lengths were to grow.", cause="lengths=stay")(yarn(factor=lambda s: 1))
 wrong(YARN, "factor_of_scores", "m², as scores have it.", cause="m is squared")(
     yarn(factor=lambda s: longer(s) ** 2)

@@ -35,14 +35,14 @@ def of_those_asked(best, shares):
 wrong(TOP_K, "not_renormalised", "The shares among all experts as they are.", cause="weights=shares")(
     routed(lambda best, shares: shares)
 )
-wrong(TOP_K, "one_expert_more", "One expert more is asked.", cause=r"\bk\b|rank|\+ 1|expert")(
+wrong(TOP_K, "one_expert_more", "One expert more is asked.", cause=r"off by one: r.*k\+1")(
     routed(of_those_asked, lambda s, k: places(s, k + 1))
 )
 wrong(
     TOP_K,
     "one_expert_fewer",
     "One expert fewer is asked, but for the best.",
-    cause=r"\bk\b|rank|[-−] 1|expert",
+    cause=r"off by one: r.*k-1",
 )(routed(of_those_asked, lambda s, k: places(s, max(k - 1, 1))))
 wrong(
     TOP_K, "the_last_of_equals", "Of equal experts the last are asked.", cause="ties|alike|equal|l < j|order"
@@ -128,34 +128,40 @@ def limited(room=lambda asked, C: asked.cumsum(-2) <= C, finish=lambda w, kept: 
     return route
 
 
-wrong(CAPACITY, "one_token_more", "An expert takes a token more.", cause=r"C|\+ 1|capacity")(
+wrong(CAPACITY, "one_token_more", "An expert takes a token more.", cause=r"off by one: b.*C\+1")(
     limited(lambda asked, C: asked.cumsum(-2) <= C + 1)
 )
-wrong(CAPACITY, "one_token_fewer", "An expert takes a token fewer.", cause=r"C|[-−] 1|capacity")(
+wrong(CAPACITY, "one_token_fewer", "An expert takes a token fewer.", cause=r"off by one: b.*C-1")(
     limited(lambda asked, C: asked.cumsum(-2) < C)
 )
-wrong(CAPACITY, "no_capacity", "Nothing is dropped.", cause="C|capacity|top_k")(
+wrong(CAPACITY, "no_capacity", "Nothing is dropped.", cause=r"condition b.*not applied")(
     limited(lambda asked, C: torch.ones_like(asked))
 )
-wrong(CAPACITY, "the_last_are_kept", "Counted from the last token on.", cause="t|order|last")(
+wrong(CAPACITY, "the_last_are_kept", "Counted from the last token on.", cause="order|last|from the end")(
     limited(lambda asked, C: asked.flip(-2).cumsum(-2).flip(-2) <= C)
 )
-wrong(CAPACITY, "counted_over_experts", "Places are counted over the experts.", cause="expert|axis|b")(
+wrong(CAPACITY, "counted_over_experts", "Places are counted over the experts.", cause="expert|axis")(
     limited(lambda asked, C: asked.cumsum(-1) <= C)
 )
 wrong(CAPACITY, "members_compete", "A batch is counted as one text.", cause="batch|member")(
     limited(lambda asked, C: asked.reshape(-1, asked.shape[-1]).cumsum(0).view(asked.shape) <= C)
 )
-wrong(CAPACITY, "all_tokens_count", "Tokens that do not ask take a place as well.", cause="b|r|ask")(
-    limited(lambda asked, C: torch.ones_like(asked).cumsum(-2) <= C)
-)
-wrong(CAPACITY, "renormalised_behind", "What is left is divided by its sum.", cause="sum|renormal|top_k")(
+wrong(
+    CAPACITY,
+    "all_tokens_count",
+    "Tokens that do not ask take a place as well.",
+    cause=r"condition r\[t,j\].*not applied",
+)(limited(lambda asked, C: torch.ones_like(asked).cumsum(-2) <= C))
+wrong(CAPACITY, "renormalised_behind", "What is left is divided by its sum.", cause="sum|renormal")(
     limited(finish=lambda w, kept: w * kept / (w * kept).sum(-1, keepdim=True).clamp_min(1e-30))
 )
-wrong(CAPACITY, "the_whole_token", "One full expert, and a token gets nothing at all.", cause="top_k|b|C")(
-    limited(finish=lambda w, kept: w * (kept | (w == 0)).all(-1, keepdim=True))
-)
-wrong(CAPACITY, "half_of_it", "A token that finds an expert full gets half of its answer.", cause="0|half")(
+wrong(
+    CAPACITY,
+    "the_whole_token",
+    "One full expert, and a token gets nothing at all.",
+    cause="whole|all experts",
+)(limited(finish=lambda w, kept: w * (kept | (w == 0)).all(-1, keepdim=True)))
+wrong(CAPACITY, "half_of_it", "A token that finds an expert full gets half of its answer.", cause="half")(
     limited(finish=lambda w, kept: torch.where(kept, w, w / 2))
 )
 

@@ -358,8 +358,8 @@ def _arrays(evidence: Evidence) -> Changes:
         counted = f"{item.name} is ignored: 0, 1, 2 and so on are read in its place"
         yield counted, _by(item.name, lambda x: np.broadcast_to(np.arange(np.shape(x)[-1]), np.shape(x)))
         for step, said in ((1, "added to"), (-1, "subtracted from")):
-            yield f"off by one: 1 is {said} {item.name}", partial(_counted_on, item, step, np.clip)
-            yield f"off by one: 1 is {said} {item.name}", partial(_counted_on, item, step, _around)
+            for kept in (np.clip, _around, _beyond):
+                yield f"off by one: 1 is {said} {item.name}", partial(_counted_on, item, step, kept)
     for item in filter(_is_array, evidence.given):
         for axis, size in enumerate(item.shape):
             if not getattr(size, "is_Integer", False):
@@ -376,12 +376,16 @@ def _arrays(evidence: Evidence) -> Changes:
 
 
 def _counted_on(item: Tensor, step: int, kept: Callable[..., Any], example: Example) -> Mapping[str, Any]:
-    """Whole numbers one off, those beyond the last one kept below it."""
+    """Whole numbers one off; ``kept`` says what becomes of those beyond the last one."""
     return {item.name: kept(example.inputs[item.name] + step, 0, whole(item.below, example.sizes) - 1)}
 
 
 def _around(x: Any, _: int, last: int) -> Any:
     return x % (last + 1)
+
+
+def _beyond(x: Any, *_: int) -> Any:
+    return x
 
 
 # Which alteration explains what was returned -----------------------------------------------------------------------------
@@ -497,7 +501,8 @@ def find_term(evidence: Evidence) -> str:
         evidence.failing[:TERMS] if evidence.everywhere and evidence.data and not evidence.slight else []
     )
     for witness in witnesses:
-        changed = {name: witness.example.inputs[name] / 2 - 0.25 for name in evidence.data}
+        # In another order, too: where it stands may depend on that.
+        changed = {name: 0.25 - witness.example.inputs[name] / 2 for name in evidence.data}
         other = evidence.call_at(witness.example.replace_inputs(**changed))
         if other.got is None or witness.got is None:
             return ""
@@ -513,9 +518,12 @@ def find_term(evidence: Evidence) -> str:
         if not np.allclose(offs[0], offs[1], rtol=10.0**-DIGITS, atol=evidence.close):
             return ""
     read = [str(item) for item in evidence.given if item.name not in evidence.data]
-    beside = f" (of {', '.join(read)} and the sizes)" if read else ""
+    beside, verb = (
+        f" (of {', '.join(read)} and the sizes)" if read else "",
+        "does" if len(evidence.data) == 1 else "do",
+    )
     return (
-        f"the result is off by a term{beside} that {' and '.join(evidence.data)} do not change"
+        f"the result is off by a term{beside} that {' and '.join(evidence.data)} {verb} not change"
         if witnesses
         else ""
     )

@@ -17,9 +17,10 @@ from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
 from spec.language.binders import SumOf
+from spec.language.evaluation.precision import FORMATS
 from spec.language.expr import TRUE, Func, Literal, Minus, Over, Plus, Power, Times
 from spec.language.flatten import Flat
-from spec.language.trees import free_symbols, transform, walk
+from spec.language.trees import free_symbols, transform
 from verify.explain.evidence import MOST, Evidence, Witness, narrow, same
 from verify.faults import Fault
 from verify.inputs.examples import Example
@@ -164,8 +165,8 @@ def _right_in(evidence: Evidence, witness: Witness, kind: str) -> bool | None:
 
 # Large entries, and entries far from 0 -----------------------------------------------------------------------------------
 
-LARGE = 50.0
-"""Entries from here on are large to an exponential."""
+ROUNDINGS = 16
+"""So many roundings of the largest entry are few."""
 
 
 def nowhere_finite(evidence: Evidence) -> str:
@@ -181,17 +182,20 @@ def _fails(witnesses: Sequence[Witness]) -> float:
 
 
 def overflows(evidence: Evidence) -> str:
-    """NaN or infinity at large entries alone, where the statement takes exponentials."""
-    if not _takes(evidence, "exp", "sigmoid", "tanh") or evidence.everywhere:
-        return ""
+    """NaN or infinity at large entries alone, and only where those are large that reach an exponential of the statement."""
+    exponents = _find_exponents(evidence)
     failing = [w for w in evidence.drawn if w.fails and w.got is not None]
-    broken = [w for w in failing if not all(np.isfinite(g).all() for g in w.got or ())]
-    if len(broken) < 2 or min(evidence.size(w.example) for w in failing) <= LARGE:
+    if not exponents or evidence.everywhere or sum(_breaks(evidence, w) for w in failing) < 2:
+        return ""
+    examples = [w.example for w in failing[:TRIED]]
+    others = set(evidence.data) - exponents
+    if _fails(evidence.call_each([_shrink(e, exponents) for e in examples])) or (
+        others and not _fails(evidence.call_each([_shrink(e, others) for e in examples]))
+    ):
         return ""
     # No exponential overflows where no entry of a row is above 0; a logarithm of what vanishes is infinite there, too.
-    examples = [w.example for w in broken[:TRIED]]
     low = [e.replace_inputs(**{n: _lower_rows(e.inputs[n]) for n in evidence.data}) for e in examples]
-    if _takes(evidence, "log") and evidence.data and _fails(evidence.call_each(low)) > MOST:
+    if _functions(evidence, "log") and evidence.data and _fails(evidence.call_each(low)) > MOST:
         # Of a row of two, ln(1 + e^z) is infinite, too: results alone do not tell which of the two it is.
         return (
             "a logarithm is taken of a share that vanishes, or of an exponential that overflows: infinity where entries lie far "
@@ -202,6 +206,50 @@ def overflows(evidence: Evidence) -> str:
     )
 
 
+def _breaks(evidence: Evidence, witness: Witness) -> bool:
+    """Whether a result is NaN or infinity where the statement is a number; where it says nothing, either is right."""
+    stated = evidence.evaluate_statement(witness.example)
+    return any(
+        (np.isfinite(s) & ~np.isfinite(g)).any() for s, g in zip(stated, witness.got or (), strict=True)
+    )
+
+
+def _find_exponents(evidence: Evidence) -> set[str]:
+    """The real inputs that arguments of the statement's exponentials are made from."""
+    return evidence.inputs_of(_functions(evidence, "exp", "sigmoid", "tanh"))
+
+
+def _shrink(example: Example, names: Iterable[str]) -> Example:
+    """An example with some inputs scaled down until no entry is beyond 1."""
+    given = ((name, example.inputs[name]) for name in names)
+    return example.replace_inputs(
+        **{name: x / max(1.0, float(np.abs(x).max(initial=0.0))) for name, x in given}
+    )
+
+
+def in_small_entries(evidence: Evidence) -> str:
+    """Results that are right to the rounding of the largest entries, where the statement grants each its own."""
+    failing = [w for w in (*evidence.ordinary, *evidence.drawn) if w.fails]
+    if len(failing) < FEWEST or not all(_is_right_beside_largest(evidence, w) for w in failing):
+        return ""
+    return (
+        "digits are lost in small entries: right to the rounding of the largest number among inputs and results, not to that of "
+        "each entry"
+    )
+
+
+def _is_right_beside_largest(evidence: Evidence, witness: Witness) -> bool:
+    """Whether a result is off by few roundings of the largest entry of it and of what stands in no exponent."""
+    stated, given = evidence.evaluate_statement(witness.example), witness.example.inputs
+    beside = [*stated, *(given[name] for name in set(evidence.data) - _find_exponents(evidence))]
+    largest = max(float(np.abs(part).max(initial=0.0, where=np.isfinite(part))) for part in beside)
+    unit = FORMATS[witness.kind].unit
+    return witness.got is not None and all(
+        bool((np.abs(g - s) <= ROUNDINGS * unit * largest)[np.isfinite(s)].all())
+        for s, g in zip(stated, witness.got, strict=True)
+    )
+
+
 def _lower_rows(entries: Reals) -> Reals:
     """Each row less its largest entry; a number by itself is a row."""
     rows = np.atleast_1d(entries)
@@ -209,10 +257,9 @@ def _lower_rows(entries: Reals) -> Reals:
     return lowered
 
 
-def _takes(evidence: Evidence, *functions: str) -> bool:
-    """Whether the statement takes one of these functions of something."""
-    parts = (part for line in evidence.judge.flat.lines for part in walk(line.right))
-    return any(isinstance(part, Func) and part.name in functions for part in parts)
+def _functions(evidence: Evidence, *names: str) -> list[Basic]:
+    """Where the statement takes one of these functions of something."""
+    return evidence.parts(lambda part: isinstance(part, Func) and part.name in names)
 
 
 def weighs_hidden(evidence: Evidence) -> str:
@@ -480,6 +527,7 @@ __all__ = [
     "gradients_roundabout",
     "in_a_narrower_type",
     "in_float32",
+    "in_small_entries",
     "nowhere_finite",
     "overflows",
     "find_rounded_factors",

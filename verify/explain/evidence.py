@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from sympy.core.basic import Basic
 
 from spec.language.arrays import Tensor
 from spec.language.binders import Expectation
 from spec.language.evaluation.precision import FORMATS
-from spec.language.trees import walk
+from spec.language.lines import collect_dependencies
+from spec.language.trees import refs, walk
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, members
 from verify.oracle import PLAIN
@@ -377,6 +379,16 @@ class Evidence:
         """The data that are real numbers of either sign."""
         return [t.name for t in self.formula.tensors if t.role == "data" and t.domain == "real"]
 
+    def parts(self, of: Callable[[Basic], bool]) -> list[Basic]:
+        """The parts of the statement's lines of which something holds."""
+        return [part for line in self.judge.flat.lines for part in walk(line.right) if of(part)]
+
+    def inputs_of(self, parts: Iterable[Basic]) -> set[str]:
+        """The real inputs that parts of the statement are made from."""
+        names = {ref.tensor.name for part in parts for ref in refs(part)}
+        read = collect_dependencies(self.judge.flat.lines, names)
+        return {t.name for t in self.formula.tensors if t.domain in REAL and t.name in read}
+
     def size(self, example: Example) -> float:
         """The largest entry of the real data of an example, without its sign."""
         names = [t.name for t in self.formula.tensors if t.role == "data" and t.domain in REAL]
@@ -385,9 +397,7 @@ class Evidence:
     @cached_property
     def random(self) -> bool:
         """Whether the statement has an expectation, so that it cannot be altered and evaluated as it stands."""
-        return any(
-            isinstance(part, Expectation) for line in self.judge.flat.lines for part in walk(line.right)
-        )
+        return bool(self.parts(lambda part: isinstance(part, Expectation)))
 
 
 def _values(judge: Judge, inputs: Mapping[str, Any], kind: str) -> list[Reals]:

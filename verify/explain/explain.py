@@ -29,6 +29,7 @@ from verify.explain.digits import (
     gradients_roundabout,
     in_a_narrower_type,
     in_float32,
+    in_small_entries,
     nowhere_finite,
     overflows,
     values_roundabout,
@@ -73,8 +74,8 @@ CAUSES: Causes = (
     (nowhere_finite, Reason.CAUSE),
     (in_float32, Reason.SINGLE),
     (values_roundabout, Reason.CAUSE),
-    (overflows, Reason.CAUSE),
     (weighs_hidden, Reason.CAUSE),
+    (overflows, Reason.CAUSE),
     (find_fill_value, Reason.CAUSE),
     (find_floor, Reason.CAUSE),
     (find_alteration, Reason.CAUSE),
@@ -84,6 +85,7 @@ CAUSES: Causes = (
     (unread_inputs, Reason.CHECK),
     (looks_ahead, Reason.CHECK),
     (in_a_narrower_type, Reason.CAUSE),
+    (in_small_entries, Reason.CAUSE),
     (at_masks, Reason.SIZES),
 )
 """Causes that are looked for where no other conventions explain what fails."""

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from spec.language.arrays import Tensor
+from spec.language.expr import Compare
 from verify.explain.alterations import find_alteration
 from verify.explain.evidence import CLOSE, MOST, Evidence, Witness, near, same
 from verify.faults import Fault
@@ -146,12 +147,16 @@ def looks_ahead(evidence: Evidence) -> str:
 def _find_extra_reads(evidence: Evidence, witness: Witness) -> Iterator[tuple[str, str, bool]]:
     """(input, output, whether they are later ones): rows change with entries at places that the statement does not read for them.
 
-    That a place is not read is asked with NaN there: where a softmax is saturated, other numbers may change nothing. Those that
-    are not read are later ones if the statement reads for each row all places up to it and none behind.
+    That a place is not read is asked with NaN there: where a softmax is saturated, other numbers may change nothing. What is
+    compared is passed over: NaN is neither larger nor smaller. Those that are not read are later ones if the statement reads for
+    each row all places up to it and none behind.
     """
     example, base = witness.example, evidence.evaluate_statement(witness.example)
     outputs = [k for k, stated in enumerate(base) if stated.ndim > 1]
+    compared = evidence.inputs_of(evidence.parts(lambda part: isinstance(part, Compare)))
     for item, value in rows_of_data(evidence.formula, example):
+        if item.name in compared:
+            continue
         unread = {k: np.zeros((len(base[k]), len(value)), bool) for k in outputs}
         changed = {k: np.zeros((len(base[k]), len(value)), bool) for k in outputs}
         for place in range(len(value)):
@@ -180,9 +185,11 @@ def unread_inputs(evidence: Evidence) -> str:
     """An input that changes nothing in what is returned, though the statement reads it."""
     if not evidence.everywhere:
         return ""
+    passing = [w for w in evidence.ordinary if not w.fails][:3]  # it may be read there, and there alone
     ignored = []
     for item in evidence.given:
-        said = [_ignores(evidence, w, item) for w in (*evidence.failing[:3], *evidence.failing_afresh[:3])]
+        witnesses = (*evidence.failing[:3], *evidence.failing_afresh[:3], *passing)
+        said = [_ignores(evidence, w, item) for w in witnesses]
         if True in said and False not in said:
             ignored.append(item.name)
     return (

@@ -23,13 +23,14 @@ from spec.language.expr import (
     Literal,
     Minus,
     Negative,
+    Node,
     Over,
     Plus,
     Ref,
     Times,
 )
 from spec.language.lines import Definition
-from spec.language.trees import free_symbols, refs, substitute, walk
+from spec.language.trees import free_symbols, refs, substitute, transform, walk
 from verify.slips.activations import activations, added_activations, functions
 from verify.slips.angles import bases, even_sizes, quotients, turns
 from verify.slips.spots import Spot, Written, depends_on_sizes_alone
@@ -137,6 +138,37 @@ def comparisons(spot: Spot) -> Written:
         f"the condition is the wrong way round: {right} {sign} {left} instead of {part}",
         part.func(sign, right, left),
     )
+
+
+def limits(spot: Spot) -> Written:
+    """A limit of what is counted, wherever a line compares with it: off by one, or not applied."""
+    part = spot.part
+    compared = [each for each in walk(part) if _is_limited(each)] if spot.whole else []
+    for first in {each.args[2]: each for each in reversed(compared)}.values():
+        for step in (1, -1):
+            moved = _move_limit(first, step)
+            yield f"off by one: {moved} instead of {first}", _change_limit(part, first, step)
+        yield f"the condition {first} is not applied in {{line}}", _change_limit(part, first, None)
+
+
+def _is_limited(part: Any) -> bool:
+    return isinstance(part, Compare) and any(refs(part)) and not isinstance(part.args[2], Node)
+
+
+def _move_limit(part: Any, step: int) -> Any:
+    sign, left, right = part.args
+    return part.func(sign, left, right + step)
+
+
+def _change_limit(node: Any, like: Any, step: int | None) -> Any:
+    """All comparisons with one limit by another, or left out."""
+
+    def change(part: Any) -> Any:
+        if not _is_limited(part) or part.args[2] != like.args[2]:
+            return None
+        return TRUE if step is None else _move_limit(part, step)
+
+    return transform(node, change)
 
 
 def unapplied_conditions(spot: Spot) -> Written:
@@ -322,6 +354,7 @@ def _hands_on(line: Definition, made: Definition) -> bool:
 RULES: tuple[Callable[[Spot], Written], ...] = (
     scales,
     comparisons,
+    limits,
     unapplied_conditions,
     separate,
     axes,

@@ -97,7 +97,7 @@ def axes(spot: Spot) -> Written:
     inside = free_symbols(part)
     for wrong in (s for s in spans if s in inside):
         for own, span in spans.items():
-            if own == wrong or span != (part.first, part.last):
+            if own == wrong or own in inside or span != (part.first, part.last):
                 continue
             var = fresh(wrong, inside | set(spans) | {part.var})
             swap = {part.var: own, wrong: var}

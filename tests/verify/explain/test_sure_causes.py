@@ -8,6 +8,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.mutants.rotary import from_one
+from tests.mutants.routing import one_token_more
 from tests.verify.explain.explaining import scores, weights, why
 from verify import check
 from verify.report import Reason
@@ -125,6 +127,9 @@ HEADS, ATTENTION, NORM = "attention.multi_head", "attention.scaled_dot_product",
         ("feedforward.relu", bias_behind, "b_1 is not added to a, but in h"),
         ("feedforward.relu", bent_twice, "ReLU is applied to y"),
         ("attention.causal", never_below, "the offset m - n is not let fall below 0"),
+        ("routing.capacity", one_token_more, "off by one: b[i,j] + 1/2 < C+1 instead of"),
+        ("routing.top_k", lambda s, k: s.softmax(-1), "the condition r[i,j] + 1/2 < k is not applied in w"),
+        ("positional.rotary", from_one, "off by one: 1 is added to pos"),
         (
             "similarity.cosine",
             lambda x, y: 1 - F.cosine_similarity(x, y, dim=-1, eps=0).nan_to_num(0),

@@ -14,11 +14,15 @@ from impl import bert
 from impl.attention import scaled_dot_product
 from impl.bert.functions import LayerWeights
 from impl.normalization import layer_norm as norm
+from impl.routing import top_k
+from tests.mutants.blocks_of_keys import joined_by_lerp
+from tests.mutants.routing import rest_shared, the_whole_token
 from tests.verify.explain.explaining import probed, scores, weights
 from verify import check
-from verify.explain.digits import values_roundabout
+from verify.explain.alterations import find_term
+from verify.explain.digits import in_small_entries, overflows, values_roundabout
 from verify.explain.explain import Explanation
-from verify.explain.probes import unread_inputs
+from verify.explain.probes import looks_ahead, unread_inputs
 from verify.report import Reason
 from verify.subject.sandbox import use_seed
 
@@ -189,6 +193,41 @@ class TestCausesThatAreNone:
 
         hint = check(naive, "objectives.cross_entropy", dtypes=["float64"]).hint
         assert hint.startswith("a logarithm is taken of a share that vanishes")
+
+    def test_an_overflow_of_exponentials_where_values_overflow(self) -> None:
+        """Sums of large values do, and no score is too large."""
+
+        def attend(q, k, v, mask=None):
+            large = torch.finfo(v.dtype).max / 1e3
+            return weights(scores(q, k), mask) @ (v * large) / large
+
+        assert probed(overflows, attend, ATTENTION) == ""
+
+    def test_an_overflow_where_digits_cancel(self) -> None:
+        """A difference of large numbers, of which little is left; NaN where nothing is said is no overflow."""
+
+        def merge(z, L, mask=None):
+            gathered, total = joined_by_lerp(z, L, mask)
+            return gathered, total if mask is None else total.masked_fill(~mask.any(-2), torch.nan)
+
+        assert probed(overflows, merge, "attention.merge") == ""
+        assert probed(in_small_entries, merge, "attention.merge").startswith("digits are lost")
+
+    def test_entries_that_must_not_be_read_where_entries_are_compared(self) -> None:
+        """A full expert is told by comparisons of tokens before, in which NaN shows nothing."""
+        assert probed(looks_ahead, the_whole_token, "routing.capacity") == ""
+
+    def test_an_input_that_is_ignored_in_some_calls_alone(self) -> None:
+        """Logits count, but where all experts are asked."""
+
+        def route(s, k):
+            return torch.full_like(s, 1 / s.shape[-1]) if k >= s.shape[-1] else top_k(s, k)
+
+        assert probed(unread_inputs, route, "routing.top_k") == ""
+
+    def test_a_constant_term_whose_place_is_told_by_the_data(self) -> None:
+        """Experts that are not asked share a hundredth: which these are depends on the logits."""
+        assert probed(find_term, rest_shared, "routing.top_k") == ""
 
     def test_float16_where_weights_are_bfloat16(self) -> None:
         """Averages of rounded weights are as far off as either; both are named."""
