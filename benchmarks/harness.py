@@ -155,6 +155,10 @@ def _once(work: Work) -> float:
     return best
 
 
+MMAP_THRESHOLD, KEPT = -3, 1 << 16
+"""By ``mallopt``: of what is freed glibc keeps pieces of so many bytes at most, and gives back what is larger, always."""
+
+
 def peak(prepare: Callable[[], Work], device: str = "cpu", dtype: str = "float32") -> int:
     """The bytes that a work takes at its peak beyond what was there before, in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -163,6 +167,8 @@ def peak(prepare: Callable[[], Work], device: str = "cpu", dtype: str = "float32
 
 def _peak(prepare: Callable[[], Work], threads: int, device: str, dtype: str) -> int:
     torch.set_num_threads(threads)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, KEPT)
     with made_on(device, dtype):
         work, status = prepare(), Path("/proc/self/status")
     if device != "cpu":

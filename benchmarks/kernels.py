@@ -2,6 +2,7 @@
 
 ``gates.json``: kernels of ``tests.verify.comparing.kernels``, and some more, by ``allclose`` at KernelBench's tolerances and by
 ``verify.compare``. ``spreads.json``: σ of the same functions by their statements and by random roundings of each operation.
+``memory.json``: the peak of a comparison at the shape given, beyond inputs and weights, beside the reference's own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import math
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
+from itertools import product as product_of
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ import torch
 from torch import Tensor
 
 import impl
+from benchmarks.harness import peak
 from spec.language.evaluation.expected import SPREAD, expected_error
 from spec.language.evaluation.precision import FORMATS
 from spec.language.formula import Formula
@@ -181,6 +185,55 @@ def compare_spreads(formula: Formula, example: Example, seed: int) -> Any:
     return np.concatenate(every)
 
 
+def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Attention in plain operations."""
+    return torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1) @ v
+
+
+def network(x: Tensor, W_1: Tensor, W_2: Tensor) -> Tensor:
+    """Two layers with a GELU between them."""
+    return torch.nn.functional.gelu(x @ W_1) @ W_2
+
+
+HELD = {
+    "attention of 8 × 512 words of 64 entries": (attention, ((8, 512, 64),) * 3),
+    "attention of 8 × 1,024 words of 64 entries": (attention, ((8, 1024, 64),) * 3),
+    "a network of 256, 1,024 and 256 units on 2,048 rows": (network, ((2048, 256), (256, 1024), (1024, 256))),
+}
+"""References whose memory is measured, and the shapes of what they are called with."""
+
+
+def draw(name: str, with_gradients: bool) -> list[Tensor]:
+    """What a reference is called with."""
+    torch.manual_seed(0)
+    return [torch.randn(shape).requires_grad_(with_gradients) for shape in HELD[name][1]]
+
+
+def call_reference(name: str, with_gradients: bool) -> Callable[[], object]:
+    """One call of a reference, with its backward pass or without."""
+    inputs = draw(name, with_gradients)
+
+    def run() -> object:
+        y = HELD[name][0](*inputs)
+        return torch.autograd.grad(y.sum(), inputs) if with_gradients else y
+
+    return run
+
+
+def call_compare(name: str, with_gradients: bool) -> Callable[[], object]:
+    """A comparison of a reference with itself, with gradients or without."""
+    reference, kinds = HELD[name][0], ("gradient",) if with_gradients else ()
+    return lambda: compare(reference, reference, inputs=lambda: draw(name, False), kinds=kinds)
+
+
+def memory(name: str, with_gradients: bool) -> dict[str, Any]:
+    """One row: bytes at the peak, those of one copy of the inputs left out."""
+    inputs = sum(x.nbytes for x in draw(name, False))
+    own = peak(partial(call_reference, name, with_gradients))
+    compared = peak(partial(call_compare, name, with_gradients)) - inputs
+    return {"name": name, "gradients": with_gradients, "reference": own, "compare": compared}
+
+
 def record(name: str, rows: list[dict[str, Any]]) -> None:
     """Write one table."""
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -191,17 +244,22 @@ def record(name: str, rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Make both tables, or those that are asked for."""
+    """Make all tables, or those that are asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kernels", description=__doc__)
     parser.add_argument("--spreads", action="store_true", help="the table of σ alone")
     parser.add_argument("--gates", action="store_true", help="the table of kernels alone")
+    parser.add_argument("--memory", action="store_true", help="the table of memory alone")
     asked = parser.parse_args()
-    both = asked.spreads == asked.gates
+    every = not (asked.spreads or asked.gates or asked.memory)
     tables: dict[str, tuple[bool, Callable[[], Any]]] = {
-        "spreads": (both or asked.spreads, lambda: (spread(each) for each in STATED)),
+        "spreads": (every or asked.spreads, lambda: (spread(each) for each in STATED)),
         "gates": (
-            both or asked.gates,
+            every or asked.gates,
             lambda: (gate(*each) for each in (*((k, "float32") for k in KERNELS), *MORE)),
+        ),
+        "memory": (
+            every or asked.memory,
+            lambda: (memory(*each) for each in product_of(HELD, (False, True))),
         ),
     }
     for name, (wanted, rows) in tables.items():

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[1] / "evidence" / "kernels"
 
 @cache
 def record(name: str) -> dict[str, Any]:
-    """One of the two tables, as it was written."""
+    """One of the tables, as it was written."""
     found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
@@ -98,6 +98,20 @@ def slowest() -> str:
     return f"{spent[len(spent) // 2]:.1f} s of processor time as a rule, and {spent[-1]:.1f} s at most"
 
 
+def memory() -> str:
+    """The peak of a comparison, beside that of the reference."""
+    rows = [
+        (
+            row["name"],
+            "with gradients" if row["gradients"] else "results alone",
+            *(f"{row[x] / 2**20:.0f} MiB" for x in ("reference", "compare")),
+            f"{row['compare'] / row['reference']:.1f} ×",
+        )
+        for row in record("memory")["rows"]
+    ]
+    return table(("Reference", "What is compared", "Its peak", "That of the comparison", "Ratio"), rows)
+
+
 def made() -> str:
     """With which torch, and when."""
     found = record("gates")
@@ -115,7 +129,7 @@ def _sigma(value: Any) -> str:
 
 PARTS = {
     "wrong": wrong, "right": right, "passed": passed, "sigma_of_right": sigma_of_right, "spreads": spreads,
-    "medians": medians, "ends": ends, "slowest": slowest, "made": made,
+    "medians": medians, "ends": ends, "slowest": slowest, "memory": memory, "made": made,
 }  # fmt: skip
 
 
