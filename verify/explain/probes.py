@@ -140,7 +140,7 @@ def looks_ahead(evidence: Evidence) -> str:
         return f"look-ahead: position i of {shown} depends on later positions of {name}, and must not: it sees the future"
     if other:
         name, shown = min(other)
-        return f"{shown} depends on entries of {name} that it must not read (hidden or at other positions)"
+        return f"{shown} depends on entries of {name} that it must not read (hidden or at other places)"
     return ""
 
 

@@ -60,7 +60,7 @@ def unscaled(s, t, E, *rest):
 def test_a_mask_that_is_dropped_is_no_look_ahead():
     """Where a softmax is saturated, entries that are read change nothing; and an encoder may read all places."""
     said = probed(looks_ahead, first_layer_alone, "transformer.encoder")
-    assert said == "y depends on entries of x that it must not read (hidden or at other positions)"
+    assert said == "y depends on entries of x that it must not read (hidden or at other places)"
 
 
 def test_a_checkpoint_that_needs_backward_has_its_gradients():
