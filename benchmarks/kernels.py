@@ -2,6 +2,7 @@
 
 ``gates.json``: kernels of ``tests.verify.comparing.kernels``, and some more, by ``allclose`` at KernelBench's tolerances and by
 ``verify.compare``. ``spreads.json``: σ of the same functions by their statements and by random roundings of each operation.
+``scalars.json``: σ of small functions beside what pychop finds, by rounding every operation on numbers up or down at random.
 ``memory.json``: the peak of a comparison at the shape given, beyond inputs and weights, beside the reference's own.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -185,6 +187,76 @@ def compare_spreads(formula: Formula, example: Example, seed: int) -> Any:
     return np.concatenate(every)
 
 
+def total(numbers: list[Any], c: Any) -> Any:
+    """A sum, one number after the other."""
+    found = numbers[0]
+    for each in numbers[1:]:
+        found = c(found + each)
+    return found
+
+
+def exponentials(x: list[Any], c: Any) -> list[Any]:
+    """Of what is less than the largest."""
+    return [c(np.exp(c(each - np.max(x, 0)))) for each in x]
+
+
+def spelled_variance(x: list[Any], c: Any) -> Any:
+    """By two passes."""
+    mean = c(total(x, c) / len(x))
+    return c(total([c(c(each - mean) ** 2) for each in x], c) / len(x))
+
+
+def spelled_norm(x: list[Any], c: Any) -> Any:
+    """The first entry of a row over the root of its mean square."""
+    return c(x[0] * c(1 / c(np.sqrt(c(c(total([c(each**2) for each in x], c) / len(x)) + 1e-6)))))
+
+
+SCALARS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[list[Any], Any], Any]]] = {
+    "sum": (lambda x: x.sum(), total),
+    "inner product with itself": (lambda x: x @ x, lambda x, c: total([c(each**2) for each in x], c)),
+    "variance": (lambda x: x.var(correction=0), spelled_variance),
+    "softmax": (
+        lambda x: x.softmax(-1)[0],
+        lambda x, c: c(exponentials(x, c)[0] / total(exponentials(x, c), c)),
+    ),
+    "log-sum-exp": (
+        lambda x: x.logsumexp(-1),
+        lambda x, c: c(np.max(x, 0) + c(np.log(total(exponentials(x, c), c)))),
+    ),
+    "SiLU": (lambda x: torch.nn.functional.silu(x[0]), lambda x, c: c(x[0] / c(1 + c(np.exp(-x[0]))))),
+    "root mean square norm": (lambda x: torch.nn.functional.rms_norm(x, x.shape, eps=1e-6)[0], spelled_norm),
+}
+"""Functions of a few numbers: as torch computes them, and number by number."""
+NUMBERS, SCALAR_SAMPLES = 7, 400
+
+
+def compare_scalar(name: str) -> dict[str, Any]:
+    """One row: quantiles of σ by dispatch over σ by pychop's random rounding (mode 6: up or down, alike) in float32."""
+    try:
+        from pychop import Chop
+    except ImportError:
+        sys.exit("the table of scalars needs pychop: pip install pychop")
+    call, spelled = SCALARS[name]
+    ratios = []
+    for seed in range(EXAMPLES):
+        x = torch.randn(NUMBERS, generator=torch.Generator().manual_seed(seed)) / 3  # by which no digit is 0 throughout
+
+        def run(mode: Rounding, x: Tensor = x) -> dict[str, Tensor]:
+            with in_parts(), mode, torch.no_grad():
+                return {"y": call(x.double())}
+
+        found = Spread(run, run(Rounding("float32", None, torch.device("cpu"))), "float32", seed)
+        found.draw(SCALAR_SAMPLES)
+        ours = float(found.off["y"]) / math.sqrt(SCALAR_SAMPLES)
+        chop = Chop(exp_bits=8, sig_bits=23, rmode=6, random_state=seed)
+        numbers = [np.full(SCALAR_SAMPLES, each) for each in x.tolist()]
+        with np.errstate(all="ignore"):
+            theirs = spelled(numbers, chop)
+        ratios.append(ours / float(np.sqrt(np.mean((theirs - float(found.expected["y"])) ** 2))))
+    low, median, high = (float(each) for each in np.quantile(ratios, (0, 0.5, 1)))
+    return {"name": name, "low": low, "median": median, "high": high}
+
+
 def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Attention in plain operations."""
     return torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1) @ v
@@ -248,15 +320,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kernels", description=__doc__)
     parser.add_argument("--spreads", action="store_true", help="the table of σ alone")
     parser.add_argument("--gates", action="store_true", help="the table of kernels alone")
+    parser.add_argument(
+        "--scalars", action="store_true", help="the table of σ beside pychop alone (needs pychop)"
+    )
     parser.add_argument("--memory", action="store_true", help="the table of memory alone")
     asked = parser.parse_args()
-    every = not (asked.spreads or asked.gates or asked.memory)
+    every = not (asked.spreads or asked.gates or asked.scalars or asked.memory)
     tables: dict[str, tuple[bool, Callable[[], Any]]] = {
         "spreads": (every or asked.spreads, lambda: (spread(each) for each in STATED)),
         "gates": (
             every or asked.gates,
             lambda: (gate(*each) for each in (*((k, "float32") for k in KERNELS), *MORE)),
         ),
+        "scalars": (every or asked.scalars, lambda: map(compare_scalar, SCALARS)),
         "memory": (
             every or asked.memory,
             lambda: (memory(*each) for each in product_of(HELD, (False, True))),

@@ -80,6 +80,15 @@ def spreads() -> str:
     return table(("Formula", "Entries", "1 % are below", "Median", "1 % are above"), rows)
 
 
+def scalars() -> str:
+    """σ by dispatch over that of another tool."""
+    rows = [
+        (row["name"], *(f"{row[x]:.2f}" for x in ("low", "median", "high")))
+        for row in record("scalars")["rows"]
+    ]
+    return table(("Function of seven numbers", "Least", "Median", "Largest"), rows)
+
+
 def medians() -> str:
     """Between which numbers the medians lie."""
     found = [row["median"] for row in record("spreads")["rows"]]
@@ -129,7 +138,7 @@ def _sigma(value: Any) -> str:
 
 PARTS = {
     "wrong": wrong, "right": right, "passed": passed, "sigma_of_right": sigma_of_right, "spreads": spreads,
-    "medians": medians, "ends": ends, "slowest": slowest, "memory": memory, "made": made,
+    "medians": medians, "ends": ends, "slowest": slowest, "memory": memory, "scalars": scalars, "made": made,
 }  # fmt: skip
 
 
