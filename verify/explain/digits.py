@@ -240,11 +240,13 @@ def in_small_entries(evidence: Evidence) -> str:
 
 def _is_right_beside_largest(evidence: Evidence, witness: Witness) -> bool:
     """Whether a result is off by few roundings of the largest entry of it and of what stands in no exponent."""
+    if witness.got is None:
+        return False
     stated, given = evidence.evaluate_statement(witness.example), witness.example.inputs
     beside = [*stated, *(given[name] for name in set(evidence.data) - _find_exponents(evidence))]
     largest = max(float(np.abs(part).max(initial=0.0, where=np.isfinite(part))) for part in beside)
     unit = FORMATS[witness.kind].unit
-    return witness.got is not None and all(
+    return all(
         bool((np.abs(g - s) <= ROUNDINGS * unit * largest)[np.isfinite(s)].all())
         for s, g in zip(stated, witness.got, strict=True)
     )

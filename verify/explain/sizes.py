@@ -44,15 +44,12 @@ Sizes = Mapping[Size, int]
 
 def at_sizes(evidence: Evidence, report: Report | None) -> str:
     """Where it fails, if that is a matter of one size, or of how two compare."""
-    failing = [w for w in (*evidence.ordinary, *evidence.drawn) if w.fails]
-    return next(
-        filter(None, (_at_sizes_near(evidence, base, failing) for base in _bases(evidence, report, failing))),
-        "",
-    )
-
-
-def _at_sizes_near(evidence: Evidence, base: dict[Size, int], failing: Sequence[Witness]) -> str:
-    passing = [w for w in (*evidence.ordinary, *evidence.drawn) if not w.fails and w.outcome.ratio > EXACT]
+    seen = (*evidence.ordinary, *evidence.drawn)
+    failing = [w for w in seen if w.fails]
+    passing = [w for w in seen if not w.fails and w.outcome.ratio > EXACT]
+    base = _base(evidence, report, failing)
+    if base is None:
+        return ""
     calls = Calls(evidence, base)
     if not calls.fails(base):
         return ""
@@ -69,21 +66,15 @@ def _at_sizes_near(evidence: Evidence, base: dict[Size, int], failing: Sequence[
     return ""
 
 
-def _bases(
-    evidence: Evidence, report: Report | None, failing: Sequence[Witness]
-) -> Iterator[dict[Size, int]]:
-    """Sizes at which it fails: those of the counterexample, which was made small as far as time allowed; then the largest of an
-    example, where what fails in few rows shows in some.
-    """
+def _base(evidence: Evidence, report: Report | None, failing: Sequence[Witness]) -> dict[Size, int] | None:
+    """The sizes of the counterexample, which was made small; of an example that fails, where there is none."""
     for check in report.falsified if report is not None else ():
         found = check.counterexample
         if check.kind == "value" and found is not None and not found.calls:
             given = found.inputs
             if all(np.ndim(given.get(t.name, 0)) in (0, len(t.shape)) for t in evidence.formula.tensors):
-                yield dict(sizes_at(evidence.judge.flat, given))
-                break
-    if failing:
-        yield max((dict(w.example.sizes) for w in failing), key=lambda sizes: sum(sizes.values()))
+                return dict(sizes_at(evidence.judge.flat, given))
+    return min((dict(w.example.sizes) for w in failing), key=lambda sizes: sum(sizes.values()), default=None)
 
 
 class Calls:
