@@ -14,6 +14,7 @@ import torch
 
 from spec.language.arrays import Tensor
 from spec.language.expr import Compare
+from spec.language.trees import refs
 from verify.explain.alterations import find_alteration
 from verify.explain.evidence import CLOSE, MOST, Evidence, Witness, near, same
 from verify.faults import Fault
@@ -147,13 +148,17 @@ def looks_ahead(evidence: Evidence) -> str:
 def _find_extra_reads(evidence: Evidence, witness: Witness) -> Iterator[tuple[str, str, bool]]:
     """(input, output, whether they are later ones): rows change with entries at places that the statement does not read for them.
 
-    That a place is not read is asked with NaN there: where a softmax is saturated, other numbers may change nothing. What is
-    compared is passed over: NaN is neither larger nor smaller. Those that are not read are later ones if the statement reads for
-    each row all places up to it and none behind.
+    That a place is not read is asked with NaN there: where a softmax is saturated, other numbers may change nothing. An input
+    that is itself compared is passed over: NaN is neither larger nor smaller. Those that are not read are later ones if the
+    statement reads for each row all places up to it and none behind.
     """
     example, base = witness.example, evidence.evaluate_statement(witness.example)
     outputs = [k for k, stated in enumerate(base) if stated.ndim > 1]
-    compared = evidence.inputs_of(evidence.parts(lambda part: isinstance(part, Compare)))
+    compared = {
+        ref.tensor.name
+        for part in evidence.parts(lambda part: isinstance(part, Compare))
+        for ref in refs(part)
+    }
     for item, value in rows_of_data(evidence.formula, example):
         if item.name in compared:
             continue
