@@ -239,7 +239,9 @@ def compare_scalar(name: str) -> dict[str, Any]:
     call, spelled = SCALARS[name]
     ratios = []
     for seed in range(EXAMPLES):
-        x = torch.randn(NUMBERS, generator=torch.Generator().manual_seed(seed)) / 3  # by which no digit is 0 throughout
+        x = (
+            torch.randn(NUMBERS, generator=torch.Generator().manual_seed(seed)) / 3
+        )  # by which no digit is 0 throughout
 
         def run(mode: Rounding, x: Tensor = x) -> dict[str, Tensor]:
             with in_parts(), mode, torch.no_grad():
