@@ -2,7 +2,7 @@
 
 ``gates.json``: kernels of ``tests.verify.comparing.kernels``, and some more, by ``allclose`` at KernelBench's tolerances and by
 ``verify.compare``. ``spreads.json``: σ of the same functions by their statements and by random roundings of each operation.
-``scalars.json``: σ of small functions beside what pychop finds, by rounding every operation on numbers up or down at random.
+``scalars.json``: σ of small examples beside what pychop finds, by rounding the plain Python of their statements.
 ``memory.json``: the peak of a comparison at the shape given, beyond inputs and weights, beside the reference's own.
 """
 
@@ -31,12 +31,17 @@ from spec.language.evaluation.expected import SPREAD, expected_error
 from spec.language.evaluation.precision import FORMATS
 from spec.language.formula import Formula
 from spec.language.registry import statement
+from spec.language.render.python import program
 from tests.verify.comparing.kernels import (
     KERNELS,
     Kernel,
+    Network,
+    attention,
+    heads,
     layer_norm,
     product,
     rms_norm,
+    rows,
     softmax,
     split_sum,
     two_passes,
@@ -59,6 +64,12 @@ STATED = (
     "recurrent.lstm_cell", "recurrent.gru_cell", "recurrent.elmo_mix", "objectives.cross_entropy", "scores.additive",
 )  # fmt: skip
 """Formulas that are stated, and implemented with torch."""
+NUMBERS = (
+    "similarity.dot", "activation.silu", "attention.softmax", "attention.log_sum_exp",
+    "normalization.layer_norm", "normalization.rms_norm", "recurrent.gru_cell", "objectives.cross_entropy",
+)  # fmt: skip
+"""Those whose plain Python is rounded number by number, at examples of which every size is so small."""
+FEW = 5
 SAMPLES, COSTS = 32, (3e6, 3e7, 3e8)
 """Random evaluations of both; about what an example may cost, the first at which there is one."""
 EXAMPLES, ENTRIES, LEAST = 32, 256, FORMATS["float32"].unit * SPREAD
@@ -169,6 +180,14 @@ def spread(formula_id: str) -> dict[str, Any]:
 def compare_spreads(formula: Formula, example: Example, seed: int) -> Any:
     """σ by dispatch over σ by the statement, of every entry of one example."""
     stated = expected_error(formula, example.inputs, samples=SAMPLES, seed=seed)
+    found = spread_by_dispatch(formula, example, seed)
+    return np.concatenate(
+        [(ours / sigma).ravel() for (_, ours), (_, sigma) in zip(found, stated, strict=True)]
+    )
+
+
+def spread_by_dispatch(formula: Formula, example: Example, seed: int) -> list[tuple[Any, Any]]:
+    """The value and the σ of every output of our implementation."""
     wide = [x.double() if isinstance(x, Tensor) and x.is_floating_point() else x
             for x in Passing(formula).arguments(example.inputs, "float32")]  # fmt: skip
     call = attrgetter(formula.id)(impl)
@@ -180,131 +199,98 @@ def compare_spreads(formula: Formula, example: Example, seed: int) -> Any:
 
     found = Spread(run, run(Rounding("float32", None, torch.device("cpu"))), "float32", seed)
     found.draw(SAMPLES)
-    every = [
-        (torch.maximum(found.off[name] / math.sqrt(SAMPLES), value.abs() * LEAST).numpy() / sigma).ravel()
-        for (name, value), (_, sigma) in zip(found.expected.items(), stated, strict=True)
+    return [
+        (x.numpy(), torch.maximum(found.off[name] / math.sqrt(SAMPLES), x.abs() * LEAST).numpy())
+        for name, x in found.expected.items()
     ]
-    return np.concatenate(every)
 
 
-def total(numbers: list[Any], c: Any) -> Any:
-    """A sum, one number after the other."""
-    found = numbers[0]
-    for each in numbers[1:]:
-        found = c(found + each)
-    return found
+def scalars(formula_id: str) -> dict[str, Any]:
+    """One row: σ by dispatch over that by pychop, entry by entry of small examples, as quantiles of their ratio."""
+    formula, ratios = statement(formula_id), list[float]()
+    sizes = dict.fromkeys(make_sizing(formula, EVERY_SIZE).symbols, FEW)
+    for seed in range(EXAMPLES):
+        example = realistic(formula, sizes, "float32", seed, 0)
+        found = spread_by_dispatch(formula, example, seed)
+        for (values, ours), entries in zip(found, round_numbers(formula, example, seed), strict=True):
+            off = [
+                float(np.sqrt(np.mean((np.asarray(entry) - value) ** 2)))
+                for entry, value in zip(entries, values.ravel(), strict=True)
+            ]
+            ratios += [one / other for one, other in zip(ours.ravel(), off, strict=True) if other]
+    low, median, high = (float(x) for x in np.quantile(ratios, (0.01, 0.5, 0.99)))
+    return {"formula_id": formula_id, "entries": len(ratios), "low": low, "median": median, "high": high}
 
 
-def exponentials(x: list[Any], c: Any) -> list[Any]:
-    """Of what is less than the largest."""
-    return [c(np.exp(c(each - np.max(x, 0)))) for each in x]
-
-
-def spelled_variance(x: list[Any], c: Any) -> Any:
-    """By two passes."""
-    mean = c(total(x, c) / len(x))
-    return c(total([c(c(each - mean) ** 2) for each in x], c) / len(x))
-
-
-def spelled_norm(x: list[Any], c: Any) -> Any:
-    """The first entry of a row over the root of its mean square."""
-    return c(x[0] * c(1 / c(np.sqrt(c(c(total([c(each**2) for each in x], c) / len(x)) + 1e-6)))))
-
-
-SCALARS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[list[Any], Any], Any]]] = {
-    "sum": (lambda x: x.sum(), total),
-    "inner product with itself": (lambda x: x @ x, lambda x, c: total([c(each**2) for each in x], c)),
-    "variance": (lambda x: x.var(correction=0), spelled_variance),
-    "softmax": (
-        lambda x: x.softmax(-1)[0],
-        lambda x, c: c(exponentials(x, c)[0] / total(exponentials(x, c), c)),
-    ),
-    "log-sum-exp": (
-        lambda x: x.logsumexp(-1),
-        lambda x, c: c(np.max(x, 0) + c(np.log(total(exponentials(x, c), c)))),
-    ),
-    "SiLU": (lambda x: torch.nn.functional.silu(x[0]), lambda x, c: c(x[0] / c(1 + c(np.exp(-x[0]))))),
-    "root mean square norm": (lambda x: torch.nn.functional.rms_norm(x, x.shape, eps=1e-6)[0], spelled_norm),
-}
-"""Functions of a few numbers: as torch computes them, and number by number."""
-NUMBERS, SCALAR_SAMPLES = 7, 400
-
-
-def compare_scalar(name: str) -> dict[str, Any]:
-    """One row: quantiles of σ by dispatch over σ by pychop's random rounding (mode 6: up or down, alike) in float32."""
+def round_numbers(formula: Formula, example: Example, seed: int) -> list[list[Any]]:
+    """The entries of each output, as samples of the statement's plain Python, of which pychop rounds every operation on numbers
+    to float32: up or down at random.
+    """
     try:
         from pychop import Chop
     except ImportError:
         sys.exit("the table of scalars needs pychop: pip install pychop")
-    call, spelled = SCALARS[name]
-    ratios = []
-    for seed in range(EXAMPLES):
-        x = (
-            torch.randn(NUMBERS, generator=torch.Generator().manual_seed(seed)) / 3
-        )  # by which no digit is 0 throughout
+    chop = Chop(exp_bits=8, sig_bits=23, rmode=6, random_state=seed)
 
-        def run(mode: Rounding, x: Tensor = x) -> dict[str, Tensor]:
-            with in_parts(), mode, torch.no_grad():
-                return {"y": call(x.double())}
+    class Rounded(np.ndarray[Any, Any]):
+        """Samples of a number."""
 
-        found = Spread(run, run(Rounding("float32", None, torch.device("cpu"))), "float32", seed)
-        found.draw(SCALAR_SAMPLES)
-        ours = float(found.off["y"]) / math.sqrt(SCALAR_SAMPLES)
-        chop = Chop(exp_bits=8, sig_bits=23, rmode=6, random_state=seed)
-        numbers = [np.full(SCALAR_SAMPLES, each) for each in x.tolist()]
-        with np.errstate(all="ignore"):
-            theirs = spelled(numbers, chop)
-        ratios.append(ours / float(np.sqrt(np.mean((theirs - float(found.expected["y"])) ** 2))))
-    low, median, high = (float(each) for each in np.quantile(ratios, (0, 0.5, 1)))
-    return {"name": name, "low": low, "median": median, "high": high}
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+            return chop(getattr(ufunc, method)(*map(np.asarray, inputs), **options)).view(Rounded)
 
+    def sampled(value: Any) -> Any:
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+            return value
+        found = np.empty(value.shape, object)
+        for place in np.ndindex(value.shape):
+            found[place] = np.full(SAMPLES, float(value[place])).view(Rounded)
+        return found
 
-def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Attention in plain operations."""
-    return torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1) @ v
-
-
-def network(x: Tensor, W_1: Tensor, W_2: Tensor) -> Tensor:
-    """Two layers with a GELU between them."""
-    return torch.nn.functional.gelu(x @ W_1) @ W_2
+    names: dict[str, Any] = {}
+    exec(program(formula), names)
+    names |= {name: getattr(np, name) for name in ("exp", "log", "sqrt", "tanh") if name in names}
+    names["zeros"] = lambda shape: np.empty(shape, object)
+    returned = names[formula.id.split(".")[1]](*map(sampled, example.inputs.values()))
+    outputs = returned if isinstance(returned, tuple) else (returned,)
+    return [[x] if isinstance(x, Rounded) else list(x.ravel()) for x in outputs]
 
 
 HELD = {
-    "attention of 8 × 512 words of 64 entries": (attention, ((8, 512, 64),) * 3),
-    "attention of 8 × 1,024 words of 64 entries": (attention, ((8, 1024, 64),) * 3),
-    "a network of 256, 1,024 and 256 units on 2,048 rows": (network, ((2048, 256), (256, 1024), (1024, 256))),
+    "attention of 3 × 1,024 words": (attention, lambda: heads(1024, 1024, 64), []),
+    "attention of 3 × 2,048 words": (attention, lambda: heads(2048, 2048, 64), []),
+    "a network of 256, 1,024 and 256 units on 2,048 rows": (Network, lambda: rows(2048, 256), [256, 1024]),
 }
-"""References whose memory is measured, and the shapes of what they are called with."""
-
-
-def draw(name: str, with_gradients: bool) -> list[Tensor]:
-    """What a reference is called with."""
-    torch.manual_seed(0)
-    return [torch.randn(shape).requires_grad_(with_gradients) for shape in HELD[name][1]]
+"""References whose memory is measured, what they are called with, and built with."""
 
 
 def call_reference(name: str, with_gradients: bool) -> Callable[[], object]:
     """One call of a reference, with its backward pass or without."""
-    inputs = draw(name, with_gradients)
+    reference, draw, sizes = HELD[name]
+    call = reference(*sizes) if sizes else reference
+    leaves = [x.requires_grad_(with_gradients) for x in draw()]
+    parameters = list(call.parameters()) if sizes else []
 
     def run() -> object:
-        y = HELD[name][0](*inputs)
-        return torch.autograd.grad(y.sum(), inputs) if with_gradients else y
+        with torch.set_grad_enabled(with_gradients):
+            y = call(*leaves)
+        return torch.autograd.grad(y.sum(), leaves + parameters) if with_gradients else y
 
     return run
 
 
 def call_compare(name: str, with_gradients: bool) -> Callable[[], object]:
     """A comparison of a reference with itself, with gradients or without."""
-    reference, kinds = HELD[name][0], ("gradient",) if with_gradients else ()
-    return lambda: compare(reference, reference, inputs=lambda: draw(name, False), kinds=kinds)
+    reference, draw, sizes = HELD[name]
+    kinds = ("gradient",) if with_gradients else ()
+    return partial(compare, reference, reference, inputs=draw, init_inputs=sizes, kinds=kinds)
 
 
 def memory(name: str, with_gradients: bool) -> dict[str, Any]:
-    """One row: bytes at the peak, those of one copy of the inputs left out."""
-    inputs = sum(x.nbytes for x in draw(name, False))
+    """One row: bytes at the peak, those of one copy of inputs and weights left out."""
+    reference, draw, sizes = HELD[name]
+    held = [*draw(), *(reference(*sizes).parameters() if sizes else ())]
     own = peak(partial(call_reference, name, with_gradients))
-    compared = peak(partial(call_compare, name, with_gradients)) - inputs
+    compared = peak(partial(call_compare, name, with_gradients)) - sum(x.nbytes for x in held)
     return {"name": name, "gradients": with_gradients, "reference": own, "compare": compared}
 
 
@@ -334,16 +320,16 @@ def main() -> None:
             every or asked.gates,
             lambda: (gate(*each) for each in (*((k, "float32") for k in KERNELS), *MORE)),
         ),
-        "scalars": (every or asked.scalars, lambda: map(compare_scalar, SCALARS)),
+        "scalars": (every or asked.scalars, lambda: map(scalars, NUMBERS)),
         "memory": (
             every or asked.memory,
             lambda: (memory(*each) for each in product_of(HELD, (False, True))),
         ),
     }
-    for name, (wanted, rows) in tables.items():
+    for name, (wanted, made_of) in tables.items():
         if wanted:
             made = []
-            for row in rows():
+            for row in made_of():
                 print({key: value for key, value in row.items() if key not in ("says", "sizes")})
                 made.append(row)
             record(name, made)

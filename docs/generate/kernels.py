@@ -69,24 +69,24 @@ def sigma_of_right() -> str:
 
 def spreads() -> str:
     """σ by dispatch over σ by the statement."""
+    return _ratios("spreads")
+
+
+def scalars() -> str:
+    """σ by dispatch over that of another tool."""
+    return _ratios("scalars")
+
+
+def _ratios(name: str) -> str:
     rows = [
         (
             f'<a href="{row["formula_id"]}.html">{code(row["formula_id"])}</a>',
             str(row["entries"]),
             *(f"{row[x]:.2f}" for x in ("low", "median", "high")),
         )
-        for row in record("spreads")["rows"]
+        for row in record(name)["rows"]
     ]
     return table(("Formula", "Entries", "1 % are below", "Median", "1 % are above"), rows)
-
-
-def scalars() -> str:
-    """σ by dispatch over that of another tool."""
-    rows = [
-        (row["name"], *(f"{row[x]:.2f}" for x in ("low", "median", "high")))
-        for row in record("scalars")["rows"]
-    ]
-    return table(("Function of seven numbers", "Least", "Median", "Largest"), rows)
 
 
 def medians() -> str:

@@ -151,7 +151,7 @@ def work(settings: Settings, folder: Path, these: Processes, say: Callable[[str]
 
 
 def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = print) -> None:
-    """The command."""
+    """The command. One of several processes ends with it."""
     parser = argparse.ArgumentParser(
         prog="python -m examples.pretrain_bert", description=(described.__doc__ or "").split("\n\n")[0]
     )
@@ -174,6 +174,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
         folder = recording.folder(given.out or Path("build", "pretrain_bert", given.config.stem))
         with processes(given.device) as these:
             work(settings, folder, these, say if these.rank == 0 else lambda _: None)
+        these.leave()
     except ValueError as error:
         parser.error(str(error))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 from collections.abc import Iterator
@@ -52,6 +51,16 @@ class Processes:
             fully_shard(part, mesh=mesh)
         return model
 
+    def leave(self) -> None:
+        """End this process, if it is one of several, without the interpreter's own end. Gloo's threads let go of tensors a little
+        after a sum is there, and need the interpreter for it, which would abort; torch's caches keep the group, so that nothing
+        waits for these threads.
+        """
+        if self.ranks > 1:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
+
 
 @contextmanager
 def processes(device: str) -> Iterator[Processes]:
@@ -69,13 +78,3 @@ def processes(device: str) -> Iterator[Processes]:
         dist.barrier()  # none leaves while another one still reads what it sent
     finally:
         dist.destroy_process_group()
-    # Gloo's threads let go of tensors a little after a sum is there, for which they need the interpreter; and torch's caches keep
-    # the group, so that nothing waits for them. An interpreter that ends meanwhile aborts: it is left as it is.
-    atexit.register(_leave)
-
-
-def _leave() -> None:
-    """End the process at once, when all that it had to say is written."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
