@@ -30,10 +30,11 @@ def dtypes(formula: str, expected: str, **given: Tensor) -> TypeError:
 
 def kind(formula: str, name: str, expected: str, given: object) -> TypeError:
     """The error for an argument that is not ``expected``, for instance "a tensor"."""
-    plain = given is None or isinstance(given, (bool, int, float, str))
-    got = repr(given) if plain and not is_long(given) else type(given).__name__
     if isinstance(given, int) and is_long(given):
-        got = f"an integer of {given.bit_length()} bits"
+        got = f"an integer of {given.bit_length()} bits"  # its digits may be more than Python writes
+    else:
+        plain = given is None or isinstance(given, (bool, int, float, str))
+        got = repr(given) if plain else type(given).__name__
     return TypeError(f"{formula}: expected {expected} as {name}; got {got}")
 
 

@@ -137,7 +137,7 @@ def _attend_flex(q: Tensor, k: Tensor, v: Tensor, table: Tensor, w: int, g: int)
             found = found | (table[x, u] == y)
         return found
 
-    return attend_by_rule(FORMULA, q, k, v, lambda _, head, i, j: seen(i, j))
+    return attend_by_rule(FORMULA, q, k, v, seen)
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, table: Tensor, w: int, g: int) -> None:

@@ -19,8 +19,8 @@ from impl.attention.masks import blank, unsafe
 __all__: list[str] = []
 
 SparseBackend = Literal["auto", "math", "flex"]
-Rule = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-"""Whether a query may attend to a key: (batch, head, query, key), each an index, to a boolean."""
+Rule = Callable[[Tensor, Tensor], Tensor]
+"""Whether a query may attend to a key: (query, key), each an index, to a boolean."""
 Score = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 """A score, and where it stands, to the score that is taken instead."""
 
@@ -51,16 +51,16 @@ def attend_groups(
     if not n or not m:
         return q.new_zeros(*lead, *q.shape[-3:-1], v.shape[-1])
     if mask is not None and unsafe(q, k, v):
-        at = torch.arange(max(n, m), device=q.device)
-        seen = mask if rule is None else mask & rule(at[0], at[0], at[:n, None], at[:m])
+        i, j = torch.arange(n, device=q.device), torch.arange(m, device=q.device)
+        seen = mask if rule is None else mask & rule(i[:, None], j)
         q, k, v = blank(q, k, v, seen.unsqueeze(-3))
     q, k, v = (x.expand(*lead, *x.shape[-3:]).reshape(-1, *x.shape[-3:]) for x in (q, k, v))
     blocks = None
     if mask is not None:
-        rule = _read(mask, lead, rule)
-    if rule is not None:
-        each = None if mask is None or mask.shape[:-2].numel() == 1 else len(q)
-        blocks = make_mask(rule, each, None, n, m, device=q.device)
+        each = None if mask.shape[:-2].numel() == 1 else len(q)
+        blocks = make_mask(_read(mask, lead, rule), each, None, n, m, device=q.device)
+    elif rule is not None:
+        blocks = make_mask(lambda b, head, i, j: rule(i, j), None, None, n, m, device=q.device)
     z: Tensor = attention(q, k, v, score, blocks, enable_gqa=q.shape[1] != k.shape[1])
     return z.reshape(*lead, *z.shape[-3:])
 
@@ -86,15 +86,17 @@ def attend_within(
         q[..., blind:, :],
         k[..., first:, :],
         v[..., first:, :],
-        lambda _, head, i, j: (j >= i + (offset - before)) & (j <= i + (offset + after)),
+        lambda i, j: (j >= i + (offset - before)) & (j <= i + (offset + after)),
         mask,
         score,
     )
     return F.pad(z, (0, 0, blind, 0))
 
 
-def _read(mask: Tensor, lead: torch.Size, rule: Rule | None) -> Rule:
-    """The rule that a mask holds and that another allows; the batch is one axis for all of ``lead``."""
+def _read(
+    mask: Tensor, lead: torch.Size, rule: Rule | None
+) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
+    """What a mask holds and a rule allows, by (batch, head, query, key); the batch is one axis for all of ``lead``."""
     axes: list[tuple[int, int]] = []
     stride = 1
     for axis in range(1, len(lead) + 1):
@@ -105,11 +107,12 @@ def _read(mask: Tensor, lead: torch.Size, rule: Rule | None) -> Rule:
 
     def look(b: Tensor, i: Tensor, j: Tensor) -> Tensor:
         at = [b // stride % size for stride, size in axes] + [i] * by_query + [j] * by_key
-        return held[tuple(at)] if at else held
+        seen = held[tuple(at)] if at else held
+        return seen if rule is None else seen & rule(i, j)
 
-    if rule is None:
-        return lambda b, head, i, j: look(b, i, j)
-    return lambda b, head, i, j: look(b, i, j) & rule(b, head, i, j)
+    return lambda b, head, i, j: look(
+        b, i, j
+    )  # torch counts a function's parameters, which a decorator hides
 
 
 def _kernels(formula: str, *given: Tensor) -> tuple[Callable[..., Any], Callable[..., Any]]:

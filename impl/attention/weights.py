@@ -186,7 +186,7 @@ def causal(
         if dropout:
             raise NotImplementedError("attention.causal: backend='flex' has no dropout; use backend='auto'")
         ahead = max(m - n, 0)
-        return attend_by_rule("attention.causal", q, k, v, lambda _, head, i, j: j <= i + ahead)
+        return attend_by_rule("attention.causal", q, k, v, lambda i, j: j <= i + ahead)
     if backend == "math" or beyond_one_grad():
         seen = causal_mask(n, m, alignment=alignment, device=q.device)
         return attend_with_weights(q, k, v, seen, dropout=dropout)[0]

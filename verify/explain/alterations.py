@@ -518,10 +518,8 @@ def find_term(evidence: Evidence) -> str:
         if not np.allclose(offs[0], offs[1], rtol=10.0**-DIGITS, atol=evidence.close):
             return ""
     read = [str(item) for item in evidence.given if item.name not in evidence.data]
-    beside, verb = (
-        f" (of {', '.join(read)} and the sizes)" if read else "",
-        "does" if len(evidence.data) == 1 else "do",
-    )
+    beside = f" (of {', '.join(read)} and the sizes)" if read else ""
+    verb = "does" if len(evidence.data) == 1 else "do"
     return (
         f"the result is off by a term{beside} that {' and '.join(evidence.data)} {verb} not change"
         if witnesses
